@@ -1,0 +1,47 @@
+# make demo    build, then break a copy of this machine on purpose
+# make test    the whole suite, as root and as an unprivileged user
+# make help    the rest
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GOFLAGS_BUILD := -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+TOOL := go tool -modfile=tools/go.mod
+
+export CGO_ENABLED = 0
+
+.PHONY: help build demo test lint check bench install clean deps man
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+build: ## bin/forkbox, one static binary
+	go build $(GOFLAGS_BUILD) -o bin/forkbox ./cmd/forkbox
+
+demo: build ## break a copy of this machine, see that reality is intact
+	@scripts/demo bin/forkbox
+
+deps: ## what the tests and the benchmark need from the distribution
+	@scripts/deps
+
+test: deps build ## the whole suite, as root (when we are) and as an unprivileged user
+	@scripts/test
+
+lint: ## gofmt, vet on three systems, staticcheck, import rules
+	@scripts/lint
+
+check: lint test ## lint and test
+
+bench: deps build ## against the bare system, bubblewrap and a container engine
+	@mkdir -p bench
+	go run ./scripts/bench -forkbox bin/forkbox -json bench/results.json | tee bench/results.txt
+
+man: build ## man pages into bin/man
+	@mkdir -p bin/man && bin/forkbox man bin/man
+
+install: build ## /usr/local/bin, man pages and completions
+	install -D bin/forkbox $(DESTDIR)/usr/local/bin/forkbox
+	mkdir -p $(DESTDIR)/usr/local/share/man/man1 && bin/forkbox man $(DESTDIR)/usr/local/share/man/man1
+	mkdir -p $(DESTDIR)/usr/local/share/bash-completion/completions
+	bin/forkbox completion bash > $(DESTDIR)/usr/local/share/bash-completion/completions/forkbox
+
+clean: ## what was built
+	rm -rf bin bench

@@ -1,0 +1,60 @@
+package forkbox
+
+import "time"
+
+// State says what a box is doing. A box at rest is Stopped: it costs its
+// changed bytes and nothing else, and wakes when something is run in it.
+type State string
+
+const (
+	Creating State = "creating" // in the ledger, not yet usable
+	Stopped  State = "stopped"  // at rest: no process, no mount
+	Running  State = "running"  // has an init, so it has processes and mounts
+	Removing State = "removing" // being deleted; a restart finishes the job
+)
+
+// Net says what network a box has.
+type Net string
+
+const (
+	NetNone Net = "none" // its own loopback, nothing else
+	NetHost Net = "host" // the host's network, shared
+)
+
+// Base is what a box was forked from.
+type Base struct {
+	Kind  string    `json:"kind"`  // "reality"
+	Fence time.Time `json:"fence"` // when it was forked; later edits to reality are drift
+}
+
+// Owner is the person a box belongs to and whose rights it runs with.
+type Owner struct {
+	UID    int    `json:"uid"`
+	GID    int    `json:"gid"`
+	Groups []int  `json:"groups,omitempty"`
+	Name   string `json:"name"`
+	Home   string `json:"home"`
+}
+
+// Box is a fork.
+type Box struct {
+	ID       string    `json:"id"`
+	Name     string    `json:"name"`
+	State    State     `json:"state"`
+	Provider string    `json:"provider"`
+	Base     Base      `json:"base"`
+	Owner    Owner     `json:"owner"`
+	Net      Net       `json:"net"`
+	Dir      string    `json:"dir"` // the working directory it was made in
+	Created  time.Time `json:"created"`
+
+	// Env is the environment it was made with, credentials already removed.
+	Env []string `json:"env,omitempty"`
+	// AllowSecrets names the secret paths and variables that are not hidden.
+	AllowSecrets []string `json:"allow_secrets,omitempty"`
+	// Pinned keeps it running when it is idle: `forkbox start` sets it.
+	Pinned bool `json:"pinned,omitempty"`
+	// Note tells the owner what happened to the box, where that matters:
+	// a failed start, a host that crashed under it.
+	Note string `json:"note,omitempty"`
+}

@@ -1,0 +1,102 @@
+package forkbox
+
+import (
+	"os"
+	"time"
+)
+
+// Cause says why an exec ended.
+type Cause string
+
+const (
+	CauseExited    Cause = "exited"      // by itself, with Code
+	CauseSignalled Cause = "signalled"   // by Signal
+	CauseTimeout   Cause = "timed-out"   // its own timeout ran out
+	CauseStopped   Cause = "stopped"     // someone stopped the box or killed the exec
+	CauseLost      Cause = "lost"        // the box died under it (crash, reboot): the exit is unknown
+	CauseNotRun    Cause = "not-started" // it could not be started; Why says why
+)
+
+// Exit is how an exec ended. Code is what a shell would report: the exit
+// status, 128+n for signal n, 124 for a timeout, 125 to 127 when it could not
+// be started.
+type Exit struct {
+	Code   int    `json:"code"`
+	Signal string `json:"signal,omitempty"`
+	Cause  Cause  `json:"cause"`
+	Why    string `json:"why,omitempty"`
+}
+
+// Output counts what an exec wrote. What is over the cap reached the caller
+// but not the log.
+type Output struct {
+	Kept    int64 `json:"kept"`
+	Dropped int64 `json:"dropped"`
+	Cap     int64 `json:"cap"`
+}
+
+// Exec is a command run in a box. IDs count from 1 within a box.
+type Exec struct {
+	ID      string     `json:"id"`
+	Box     string     `json:"box"`
+	Argv    []string   `json:"argv"`
+	Dir     string     `json:"dir"`
+	User    string     `json:"user,omitempty"`
+	TTY     bool       `json:"tty,omitempty"`
+	Started time.Time  `json:"started"`
+	Ended   *time.Time `json:"ended,omitempty"`
+	Exit    *Exit      `json:"exit,omitempty"` // nil while it runs
+	Output  *Output    `json:"output,omitempty"`
+}
+
+// ExecSpec is what to run. A zero Dir or nil Env means the box's own.
+type ExecSpec struct {
+	Argv    []string      `json:"argv"`
+	Dir     string        `json:"dir,omitempty"`
+	Env     []string      `json:"env,omitempty"`
+	User    string        `json:"user,omitempty"` // name or uid, looked up in the box; empty: the owner
+	TTY     bool          `json:"tty,omitempty"`
+	Size    Size          `json:"size,omitzero"`
+	Timeout time.Duration `json:"timeout,omitempty"`
+	Umask   *int          `json:"umask,omitempty"`
+}
+
+// Size is a terminal's.
+type Size struct {
+	Rows uint16 `json:"rows"`
+	Cols uint16 `json:"cols"`
+}
+
+// Stdio is what an exec reads and writes. A nil file is /dev/null. With a TTY
+// the exec has a terminal of its own in the box; In and Out are relayed to it
+// and Err is not used.
+type Stdio struct{ In, Out, Err *os.File }
+
+// Close closes all three.
+func (s Stdio) Close() {
+	for _, f := range []*os.File{s.In, s.Out, s.Err} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// Process is one process in a box, as `forkbox ps` shows it.
+type Process struct {
+	PID     int       `json:"pid"` // in the box
+	PPID    int       `json:"ppid"`
+	UID     int       `json:"uid"`
+	State   string    `json:"state"`
+	Command []string  `json:"command"`
+	Started time.Time `json:"started"`
+}
+
+// LogRecord is a piece of an exec's output.
+type LogRecord struct {
+	Stream string    `json:"stream"` // stdout, stderr
+	Time   time.Time `json:"time"`
+	Data   []byte    `json:"data"`
+}
+
+// Grace is how long processes get between TERM and KILL. Zero is KILL at once.
+type Grace = time.Duration

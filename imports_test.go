@@ -1,0 +1,68 @@
+package forkbox_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/forkbox/forkbox"
+
+// allowed is the shape of the program: who may import whom. Imports point
+// inward, to the domain.
+var allowed = map[string][]string{
+	"":                          {},
+	"/client":                   {"", "/internal/wire"},
+	"/providertest":             {""},
+	"/internal/wire":            {},
+	"/internal/linux":           {},
+	"/internal/secrets":         {""},
+	"/internal/execlog":         {""},
+	"/internal/layers":          {""},
+	"/internal/change":          {""},
+	"/internal/ledger":          {""},
+	"/internal/engine":          {""},
+	"/internal/server":          {"", "/client", "/internal/engine", "/internal/wire", "/internal/linux", "/internal/change"},
+	"/internal/provider/native": {"", "/internal/linux", "/internal/wire", "/internal/layers", "/internal/change", "/internal/secrets", "/internal/execlog"},
+	"/cmd/forkbox":              {"*"},
+	"/scripts/bench":            {"", "/client"},
+}
+
+func TestImportsPointInward(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&p); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		check(t, strings.TrimPrefix(p.ImportPath, module), p.Imports)
+	}
+}
+
+func check(t *testing.T, pkg string, imports []string) {
+	may, known := allowed[pkg]
+	if !known && !strings.HasSuffix(pkg, "test") {
+		t.Errorf("%s has no line in the table of imports", pkg)
+	}
+	for _, path := range imports {
+		inner, ours := strings.CutPrefix(path, module)
+		switch {
+		case ours && known && !slices.Contains(may, inner) && !slices.Contains(may, "*"):
+			t.Errorf("%s imports %s", pkg, inner)
+		case pkg == "" && strings.Contains(path, "."):
+			t.Errorf("the domain imports %s; it may use only the standard library", path)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package change
+
+import (
+	"bytes"
+
+	"golang.org/x/sys/unix"
+)
+
+// comparer holds the buffers of content comparison.
+type comparer struct{ a, b [128 << 10]byte }
+
+// same says whether two files have the same bytes. ok is false when one of
+// them cannot be read.
+func (c *comparer) same(dirA int, nameA string, dirB int, nameB string) (same, ok bool, err error) {
+	a, sizeA, err := openContent(dirA, nameA)
+	if err != nil {
+		return false, false, keepFatal(err)
+	}
+	defer unix.Close(a)
+	b, sizeB, err := openContent(dirB, nameB)
+	if err != nil {
+		return false, false, keepFatal(err)
+	}
+	defer unix.Close(b)
+	if sizeA != sizeB {
+		return false, true, nil
+	}
+	same, err = c.sameBytes(a, b, sizeA)
+	return same, err == nil, keepFatal(err)
+}
+
+// openContent opens a file that lstat called regular, and checks that it
+// still is.
+func openContent(dir int, name string) (fd int, size int64, err error) {
+	fd, err = openFile(dir, name)
+	if err != nil {
+		return none, 0, err
+	}
+	var f file
+	if err := unix.Fstat(fd, &f.Stat_t); err != nil || !f.isRegular() {
+		unix.Close(fd)
+		return none, 0, unix.ESTALE
+	}
+	return fd, f.Size, nil
+}
+
+// sameBytes reads both files side by side. It jumps over what is a hole in
+// both: an empty disk image of a terabyte is compared at once.
+func (c *comparer) sameBytes(a, b int, size int64) (bool, error) {
+	for off := int64(0); off < size; {
+		off = min(nextData(a, off, size), nextData(b, off, size))
+		n, err := pread(a, c.a[:], off)
+		if err != nil {
+			return false, err
+		}
+		m, err := pread(b, c.b[:], off)
+		if err != nil || n != m || !bytes.Equal(c.a[:n], c.b[:m]) {
+			return false, err
+		}
+		if n == 0 {
+			break // at the end, or truncated meanwhile
+		}
+		off += int64(n)
+	}
+	return true, nil
+}
+
+// nextData is where the next bytes that are not in a hole begin.
+func nextData(fd int, off, size int64) int64 {
+	data, err := unix.Seek(fd, off, unix.SEEK_DATA)
+	switch {
+	case err == unix.ENXIO:
+		return size // only a hole is left
+	case err != nil:
+		return off // this filesystem does not tell
+	}
+	return data
+}
+
+// pread fills p as far as the file goes.
+func pread(fd int, p []byte, off int64) (int, error) {
+	n := 0
+	for n < len(p) {
+		m, err := unix.Pread(fd, p[n:], off+int64(n))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return n, err
+		}
+		if m == 0 {
+			break
+		}
+		n += m
+	}
+	return n, nil
+}
+
+func keepFatal(err error) error {
+	if fatal(err) {
+		return err
+	}
+	return nil
+}

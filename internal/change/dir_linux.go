@@ -1,0 +1,131 @@
+package change
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+)
+
+// dir reports a directory of the box and what is below it.
+func (w *walker) dir(e *entry) error {
+	upper, err := openDir(e.in.upper, e.name, beneath)
+	if errors.Is(err, unix.ENOENT) {
+		return nil // it vanished while we were looking
+	}
+	if err != nil {
+		return w.unreadable(e, err)
+	}
+	defer unix.Close(upper)
+	sub := &place{path: e.path, upper: upper, base: none, origin: originOf(e.in.origin, e.name), depth: e.in.depth + 1, hidden: e.hidden}
+	sub.readMarks(w.src.XattrPrefix)
+	if !searchable(upper) {
+		return w.unreadable(e, unix.EACCES)
+	}
+	defer func() { closeDir(sub.base) }()
+	if err := w.dirItself(e, sub); err != nil {
+		return err
+	}
+	return w.walk(sub)
+}
+
+// dirItself reports what changed of the directory, and finds the directory of
+// the base that belongs to sub.
+func (w *walker) dirItself(e *entry, sub *place) error {
+	switch {
+	case e.hidden:
+		return w.hiddenDir(e)
+	case !sub.opaque:
+		if done, err := w.renamed(e, sub); done || err != nil {
+			return err
+		}
+	default:
+		if moved, err := w.movedAway(e); err != nil {
+			return err
+		} else if moved {
+			e.state = missing
+		}
+	}
+	switch {
+	case e.state == missing:
+		return w.emit(e, forkbox.Added)
+	case e.state == unknown:
+		sub.unknown = true
+		return w.emit(e, forkbox.Modified)
+	case !e.base.isDir():
+		return w.typeChange(e)
+	}
+	return w.sameDir(e, sub)
+}
+
+// hiddenDir: the box saw an empty directory, so everything in it is new. The
+// directory itself is how it was hidden.
+func (w *walker) hiddenDir(e *entry) error {
+	switch {
+	case e.state != present:
+		return w.emit(e, forkbox.Added)
+	case !e.base.isDir():
+		return w.emit(e, forkbox.Type)
+	}
+	return nil
+}
+
+// sameDir is for a directory that is one in the base as well.
+func (w *walker) sameDir(e *entry, sub *place) error {
+	base, err := openPath(e.baseDir, e.baseName)
+	if err != nil && !errors.Is(err, unix.ENOENT) {
+		sub.unknown = true
+	}
+	if err == nil {
+		sub.base = base
+	}
+	if fatal(err) {
+		return err
+	}
+	if w.sameMeta(e) {
+		return nil
+	}
+	return w.emit(e, forkbox.Mode)
+}
+
+// renamed reports a directory that was moved here as a whole, with what lay
+// here before, for that is lost. What is below it is then compared with the
+// base at the old path.
+func (w *walker) renamed(e *entry, sub *place) (bool, error) {
+	origin, ok := redirect(sub.upper, ".", e.in.origin, w.src.XattrPrefix)
+	if !ok {
+		return false, nil
+	}
+	base, err := openPath(w.moves.base, origin)
+	if err != nil {
+		return false, keepFatal(err) // gone from reality: the box alone has it now
+	}
+	if err := w.gone(e); err != nil {
+		closeDir(base)
+		return true, err
+	}
+	sub.base, sub.origin = base, origin
+	from := *e
+	from.state, from.baseDir, from.baseName = present, base, "."
+	if from.base, err = lstat(base, "."); err != nil {
+		return true, err
+	}
+	c := w.change(&from, forkbox.Renamed)
+	c.From = w.fromPath(origin)
+	return true, w.yield(c)
+}
+
+// readMarks reads what overlayfs wrote on the directory itself.
+func (p *place) readMarks(prefix string) {
+	value, _ := xattr(p.upper, ".", prefix+"opaque")
+	p.opaque = string(value) == "y"
+	p.marked = string(value) == "x"
+}
+
+// searchable says whether names in the directory can be looked at. A rootless
+// box may have left one that can be listed and no more.
+func searchable(dir int) bool {
+	_, err := lstat(dir, ".")
+	return err == nil
+}

@@ -1,0 +1,134 @@
+package change
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// none is the descriptor of a directory that is not there.
+const none = -1
+
+// beneath resolves a name in an open directory and follows no symlink: both
+// the box and, meanwhile, reality may have replaced anything by one.
+const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+
+// openDir opens a directory below another for listing.
+func openDir(dir int, name string, resolve uint64) (int, error) {
+	return openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY, resolve)
+}
+
+// openFile opens a file for reading. O_NONBLOCK: what was a file a moment ago
+// may be a fifo now, and nobody will ever write to it.
+func openFile(dir int, name string) (int, error) {
+	return openat(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, beneath)
+}
+
+func openat(dir int, name string, flags, resolve uint64) (int, error) {
+	for {
+		fd, err := unix.Openat2(dir, name, &unix.OpenHow{
+			Flags:   flags | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+			Resolve: resolve,
+		})
+		// EAGAIN: a rename elsewhere raced with the walk; EINTR: a signal.
+		if err != unix.EAGAIN && err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+func closeDir(fd int) {
+	if fd != none {
+		unix.Close(fd)
+	}
+}
+
+// list returns the names in an open directory, sorted.
+func list(dir int) ([]string, error) {
+	var names []string
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := unix.ReadDirent(dir, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n <= 0 {
+			slices.Sort(names)
+			return names, nil
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
+}
+
+// lstat describes a name in an open directory.
+func lstat(dir int, name string) (file, error) {
+	var f file
+	err := unix.Fstatat(dir, name, &f.Stat_t, unix.AT_SYMLINK_NOFOLLOW)
+	return f, err
+}
+
+// fatal says whether err is a failure of the machine. Anything else is about
+// the one file: it vanished, was replaced, or is not ours to read.
+func fatal(err error) bool {
+	for _, e := range []error{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EIO, unix.ENOSYS} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// file is what lstat says.
+type file struct{ unix.Stat_t }
+
+func (f file) format() uint32  { return f.Stat_t.Mode & unix.S_IFMT }
+func (f file) isDir() bool     { return f.format() == unix.S_IFDIR }
+func (f file) isRegular() bool { return f.format() == unix.S_IFREG }
+func (f file) perm() uint32    { return f.Stat_t.Mode & 0o7777 }
+
+// isWhiteout: overlayfs marks a deletion by a character device 0:0.
+func (f file) isWhiteout() bool { return f.format() == unix.S_IFCHR && f.Rdev == 0 }
+
+// bytes is the size of content. A directory's is its filesystem's affair.
+func (f file) bytes() int64 {
+	if f.isRegular() || f.format() == unix.S_IFLNK {
+		return f.Size
+	}
+	return 0
+}
+
+func (f file) modTime() time.Time { return time.Unix(f.Mtim.Unix()) }
+
+// kinds maps the format bits to the words of [forkbox.Change] and to Go's bits.
+var kinds = map[uint32]struct {
+	name string
+	bits fs.FileMode
+}{
+	unix.S_IFREG:  {"file", 0},
+	unix.S_IFDIR:  {"dir", fs.ModeDir},
+	unix.S_IFLNK:  {"symlink", fs.ModeSymlink},
+	unix.S_IFIFO:  {"fifo", fs.ModeNamedPipe},
+	unix.S_IFSOCK: {"socket", fs.ModeSocket},
+	unix.S_IFCHR:  {"char", fs.ModeDevice | fs.ModeCharDevice},
+	unix.S_IFBLK:  {"block", fs.ModeDevice},
+}
+
+func (f file) kind() string { return kinds[f.format()].name }
+
+func (f file) mode() fs.FileMode {
+	m := fs.FileMode(f.Stat_t.Mode&0o777) | kinds[f.format()].bits
+	for bit, mode := range map[uint32]fs.FileMode{
+		unix.S_ISUID: fs.ModeSetuid, unix.S_ISGID: fs.ModeSetgid, unix.S_ISVTX: fs.ModeSticky,
+	} {
+		if f.Stat_t.Mode&bit != 0 {
+			m |= mode
+		}
+	}
+	return m
+}

@@ -1,0 +1,158 @@
+package change
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+)
+
+// maxDepth is more than an absolute path of any program can have, and few
+// enough that a box cannot use up the daemon's file descriptors by nesting.
+const maxDepth = 2048
+
+// walker goes through the upper directories side by side with the base.
+type walker struct {
+	ctx    context.Context
+	src    Source
+	yield  func(forkbox.Change) error
+	mounts map[string]bool // where a filesystem of its own begins
+	hidden map[string]bool
+	moves  *moves // of the filesystem that is being read
+	effort effort
+	comparer
+}
+
+// place is one directory, as the box has it and as the base has it.
+type place struct {
+	path   string // in the machine
+	upper  int
+	base   int    // none where the base has no such directory
+	origin string // where base lies, from the root of its filesystem: not where upper does, below a renamed directory
+	depth  int
+
+	opaque  bool // nothing of the base shines through
+	marked  bool // whiteouts may be marked by an attribute
+	hidden  bool // the box was not shown the base
+	unknown bool // the base is there but may not be read
+}
+
+func read(ctx context.Context, src Source, yield func(forkbox.Change) error) (effort, error) {
+	w := &walker{ctx: ctx, src: src, yield: yield, mounts: map[string]bool{}, hidden: map[string]bool{}}
+	for _, u := range src.Uppers {
+		w.mounts[u.Mount] = true
+	}
+	for _, h := range src.Hidden {
+		w.hidden[path.Clean(h)] = true
+	}
+	for _, u := range src.Uppers {
+		if err := w.filesystem(u); err != nil {
+			return w.effort, err
+		}
+	}
+	return w.effort, nil
+}
+
+func (w *walker) filesystem(u Upper) error {
+	upper, err := unix.Open(u.Dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return forkbox.Errorf(forkbox.Internal, "read the box's changes", "open %s: %w", u.Dir, err)
+	}
+	defer unix.Close(upper)
+	base, err := unix.Open(filepath.Join(w.src.Base, u.Mount), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		base = none // unmounted since: all that the box wrote there is new
+	}
+	defer closeDir(base)
+	p := &place{path: u.Mount, upper: upper, base: base, hidden: w.below(u.Mount)}
+	w.moves = &moves{prefix: w.src.XattrPrefix, mount: u.Mount, upper: upper, base: base}
+	p.readMarks(w.src.XattrPrefix)
+	if err := w.root(p); err != nil {
+		return err
+	}
+	return w.walk(p)
+}
+
+// root reports a change of the mode of a filesystem's root. Its other
+// attributes are those of the directory that the store made for it.
+func (w *walker) root(p *place) error {
+	if p.base == none || p.hidden || w.skipped(p.path, false) {
+		return nil
+	}
+	up, err := lstat(p.upper, ".")
+	if err != nil {
+		return err
+	}
+	base, err := lstat(p.base, ".")
+	if err != nil || up.perm() == base.perm() {
+		return keepFatal(err)
+	}
+	return w.emit(&entry{path: p.path, up: up, base: base, state: present}, forkbox.Mode)
+}
+
+// walk reports what changed below p.
+func (w *walker) walk(p *place) error {
+	if p.depth > maxDepth {
+		return forkbox.Errorf(forkbox.Unsupported, "read the box's changes", "directories are nested more than %d deep in %.80q…", maxDepth, p.path)
+	}
+	names, err := w.names(p)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		if err := w.entry(p, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// names lists what to look at: the names in the upper, and where nothing
+// shines through also those of the base, for they are deleted.
+func (w *walker) names(p *place) ([]string, error) {
+	names, err := list(p.upper)
+	if err != nil || !p.opaque || p.base == none {
+		return names, err
+	}
+	below, err := w.listBase(p.base, 0)
+	if err != nil {
+		return nil, err
+	}
+	names = append(names, below...)
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// listBase lists a directory of the base; one that may not be read is empty.
+func (w *walker) listBase(dir int, resolve uint64) ([]string, error) {
+	w.effort.listings++
+	fd, err := openDir(dir, ".", resolve)
+	if err != nil {
+		return nil, keepFatal(err)
+	}
+	defer unix.Close(fd)
+	return list(fd)
+}
+
+// skipped says whether path belongs to another filesystem, or is to be left
+// out. The root of a filesystem is not skipped for being one.
+func (w *walker) skipped(path string, mounts bool) bool {
+	return mounts && w.mounts[path] || w.src.Skip != nil && w.src.Skip(path)
+}
+
+// below says whether dir is hidden or lies below what is.
+func (w *walker) below(dir string) bool {
+	for ; dir != "/" && dir != "."; dir = path.Dir(dir) {
+		if w.hidden[dir] {
+			return true
+		}
+	}
+	return w.hidden[dir]
+}

@@ -1,0 +1,177 @@
+package layers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+)
+
+// holdDepth is how many directories the deletion holds open below one
+// another. What lies deeper is moved up first, so that a box cannot use up
+// the daemon's file descriptors by nesting directories.
+const holdDepth = 64
+
+// remover deletes one tree. It works from directory to directory by file
+// descriptor: the names in a box were chosen by whoever ran there, and a path
+// could be made to lead elsewhere.
+type remover struct {
+	ctx   context.Context
+	top   int // the root of the tree, where deep directories are moved to
+	moved int
+}
+
+// removeTree deletes dir/name and everything below it.
+func removeTree(ctx context.Context, dir, name string) error {
+	parent, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", dir, err)
+	}
+	defer unix.Close(parent)
+	if err := unlink(parent, name); !errors.Is(err, unix.EISDIR) {
+		return err
+	}
+	top, err := enter(parent, name)
+	if err != nil {
+		return gone(err)
+	}
+	defer unix.Close(top)
+	r := &remover{ctx: ctx, top: top}
+	if err := r.drain(top, 0); err != nil {
+		return err
+	}
+	return gone(unix.Unlinkat(parent, name, unix.AT_REMOVEDIR))
+}
+
+// drain empties an open directory. Deleting while listing may make a
+// filesystem skip entries, and deep directories arrive at the top meanwhile,
+// so it lists again until nothing is left.
+func (r *remover) drain(dir, depth int) error {
+	for {
+		names, err := list(dir)
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		for _, name := range names {
+			if err := r.remove(dir, name, depth); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (r *remover) remove(dir int, name string, depth int) error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	if err := unlink(dir, name); !errors.Is(err, unix.EISDIR) {
+		return err
+	}
+	sub, err := enter(dir, name)
+	if err != nil {
+		return gone(err)
+	}
+	defer unix.Close(sub)
+	if depth >= holdDepth {
+		return r.moveUp(dir, name)
+	}
+	if err := r.drain(sub, depth+1); err != nil {
+		return err
+	}
+	return gone(unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
+}
+
+// moveUp renames a directory to the top of the tree, where a later round of
+// drain finds it. Replacing an empty directory there is welcome.
+func (r *remover) moveUp(dir int, name string) error {
+	for {
+		r.moved++
+		err := unix.Renameat(dir, name, r.top, "deep."+strconv.Itoa(r.moved))
+		if !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.EEXIST) && !errors.Is(err, unix.ENOTDIR) {
+			return gone(err)
+		}
+	}
+}
+
+// unlink deletes anything but a directory, for which it returns EISDIR. It
+// never follows a symlink, and a whiteout is a device like any other.
+func unlink(dir int, name string) error {
+	err := unix.Unlinkat(dir, name, 0)
+	if errors.Is(err, unix.EBUSY) {
+		return stillMounted(name)
+	}
+	return gone(err)
+}
+
+// enter opens a directory for listing and deleting in it. It does not cross
+// into a mounted filesystem: what is mounted is not ours to delete.
+func enter(dir int, name string) (int, error) {
+	fd, err := unix.Openat2(dir, name, &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_SYMLINKS,
+	})
+	if errors.Is(err, unix.EXDEV) {
+		return -1, stillMounted(name)
+	}
+	if err != nil {
+		return -1, fmt.Errorf("open %q: %w", name, err)
+	}
+	defer unix.Close(fd)
+	if err := unlock(fd); err != nil {
+		return -1, fmt.Errorf("make %q writable: %w", name, err)
+	}
+	fd, err = unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("open %q: %w", name, err)
+	}
+	return fd, nil
+}
+
+// unlock lets the owner in: overlayfs makes its work directory with mode 000,
+// and a box may leave directories without write permission. The descriptor is
+// O_PATH, which fchmod refuses; its name in /proc is not refused and cannot be
+// swapped for a symlink.
+func unlock(fd int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&0o700 == 0o700 {
+		return nil
+	}
+	return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700)
+}
+
+// list names some of a directory's entries, from its start.
+func list(dir int) ([]string, error) {
+	if _, err := unix.Seek(dir, 0, 0); err != nil {
+		return nil, err
+	}
+	var names []string
+	buf := make([]byte, 64<<10)
+	for len(names) == 0 {
+		n, err := unix.ReadDirent(dir, buf)
+		if n <= 0 || err != nil {
+			return nil, err
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
+	return names, nil
+}
+
+func stillMounted(name string) error {
+	return forkbox.Errorf(forkbox.Busy, "delete a box's files", "a filesystem is still mounted at %q", name).
+		Hint("stop the box, or unmount what was mounted there by hand, and remove it again")
+}
+
+// gone forgives a file that somebody else deleted first.
+func gone(err error) error {
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	return err
+}

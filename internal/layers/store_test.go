@@ -1,0 +1,86 @@
+package layers
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/forkbox/forkbox"
+)
+
+func open(t *testing.T) *Store {
+	t.Helper()
+	s, err := Open(filepath.Join(t.TempDir(), "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func create(t *testing.T, s *Store, id string) {
+	t.Helper()
+	if err := s.Create(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCreate(t *testing.T) {
+	s := open(t)
+	create(t, s, "b1")
+	for _, dir := range []string{s.Upper("b1"), s.Work("b1"), filepath.Dir(s.Log("b1", "1"))} {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	if err := s.Create(t.Context(), "b1"); forkbox.CodeOf(err) != forkbox.Exists {
+		t.Errorf("creating it again: %v", err)
+	}
+	create(t, s, "a1")
+	if ids, err := s.List(); err != nil || !slices.Equal(ids, []string{"a1", "b1"}) {
+		t.Errorf("List = %v, %v", ids, err)
+	}
+}
+
+func TestIDsDoNotEscape(t *testing.T) {
+	s := open(t)
+	for _, id := range []string{"", ".", "..", "../x", "/etc", "a/b", "a.b", "a\x00b", "a\n", strings.Repeat("a", 65)} {
+		if err := s.Create(t.Context(), id); forkbox.CodeOf(err) != forkbox.Invalid {
+			t.Errorf("Create(%q) = %v", id, err)
+		}
+		if err := s.Remove(t.Context(), id); forkbox.CodeOf(err) != forkbox.Invalid {
+			t.Errorf("Remove(%q) = %v", id, err)
+		}
+		for _, p := range []string{s.Dir(id), s.Upper(id), s.Work(id), s.Log(id, "1"), s.Log("b1", id)} {
+			if !strings.HasPrefix(p, s.boxes()+string(filepath.Separator)) {
+				t.Errorf("id %q leads to %s", id, p)
+			}
+		}
+	}
+}
+
+func TestUppers(t *testing.T) {
+	s := open(t)
+	create(t, s, "b1")
+	for _, mount := range []string{"/home", "/", "/mnt/a-b"} {
+		name, err := Escape(mount)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(filepath.Join(s.Upper("b1"), name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []Upper{
+		{"/", filepath.Join(s.Upper("b1"), "-")},
+		{"/home", filepath.Join(s.Upper("b1"), "home")},
+		{"/mnt/a-b", filepath.Join(s.Upper("b1"), `mnt-a\x2db`)},
+	}
+	if got, err := s.Uppers("b1"); err != nil || !slices.Equal(got, want) {
+		t.Errorf("Uppers = %v, %v", got, err)
+	}
+	if _, err := s.Uppers("nobody"); forkbox.CodeOf(err) != forkbox.NotFound {
+		t.Errorf("Uppers of no box: %v", err)
+	}
+}

@@ -1,0 +1,122 @@
+package linux
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Umask sets the script's umask, so that modes are what they say.
+func (s *Script) Umask(mask int) { s.free(s.Do("umask", unix.SYS_UMASK, mask)) }
+
+// Unshare moves the child into new namespaces.
+func (s *Script) Unshare(flags int) {
+	s.free(s.Do("unshare namespaces", unix.SYS_UNSHARE, flags))
+}
+
+// Sync tells the parent through notify that the script has come this far and
+// waits for a byte on resume. A parent that dies ends the child.
+func (s *Script) Sync(notify, resume int) {
+	b := make([]byte, 1)
+	r := s.Do("tell the parent", unix.SYS_WRITE, notify, b, 1)
+	s.Do("wait for the parent", unix.SYS_READ, resume, b, 1)
+	s.last().least = 1
+	s.free(r)
+}
+
+// MapSelf maps one user and group to themselves in the new user namespace:
+// all that an unprivileged user may do without a setuid helper.
+func (s *Script) MapSelf(uid, gid int) {
+	s.writeProc("/proc/self/setgroups", "deny")
+	s.writeProc("/proc/self/uid_map", fmt.Sprintf("%d %d 1", uid, uid))
+	s.writeProc("/proc/self/gid_map", fmt.Sprintf("%d %d 1", gid, gid))
+}
+
+func (s *Script) writeProc(path, value string) {
+	fd := s.Do("write "+path, unix.SYS_OPENAT, unix.AT_FDCWD, path, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	s.Do("write "+path, unix.SYS_WRITE, fd, []byte(value), len(value))
+	s.Do("write "+path, unix.SYS_CLOSE, fd)
+	s.free(fd)
+}
+
+// MapAll maps every user and group of the host to itself in the child's user
+// namespace: root-owned files are root's in the box, and yet root there holds
+// no capability here. It runs in the parent.
+func MapAll(pid int) error {
+	for _, name := range []string{"uid_map", "gid_map"} {
+		path := "/proc/" + strconv.Itoa(pid) + "/" + name
+		if err := os.WriteFile(path, []byte("0 0 4294967295"), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// KeepCapabilities lets the capabilities that the child has in its new user
+// namespace survive the exec although its uid there is not 0.
+func (s *Script) KeepCapabilities(last int) {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	all := uint64(1)<<(last+1) - 1
+	data := [2]unix.CapUserData{
+		{Effective: uint32(all), Permitted: uint32(all), Inheritable: uint32(all)},
+		{Effective: uint32(all >> 32), Permitted: uint32(all >> 32), Inheritable: uint32(all >> 32)},
+	}
+	h := unsafe.Slice((*byte)(unsafe.Pointer(&header)), unsafe.Sizeof(header))
+	d := unsafe.Slice((*byte)(unsafe.Pointer(&data)), unsafe.Sizeof(data))
+	r := s.Do("capset", unix.SYS_CAPSET, h, d)
+	for c := range last + 1 {
+		s.Do("raise ambient capability", unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_RAISE, c, 0, 0)
+		s.free(r)
+	}
+	s.free(r)
+}
+
+// Hostname sets the host name of the child's uts namespace.
+func (s *Script) Hostname(name string) {
+	s.free(s.Do("sethostname", unix.SYS_SETHOSTNAME, []byte(name), len(name)))
+}
+
+// OpenFiles sets the soft limit on open files. The Go runtime raises it for
+// itself; what runs in a box gets what the user has.
+func (s *Script) OpenFiles(limit unix.Rlimit) {
+	s.free(s.Do("set the limit on open files", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, &limit, 0))
+}
+
+// Session detaches the child from the daemon's session and terminal.
+func (s *Script) Session() { s.free(s.Do("setsid", unix.SYS_SETSID)) }
+
+// CloseAll marks every file from 3 on to be closed by exec.
+func (s *Script) CloseAll() {
+	s.free(s.Do("close files", unix.SYS_CLOSE_RANGE, 3, uint64(1)<<32-1, unix.CLOSE_RANGE_CLOEXEC))
+}
+
+// Dup makes fd available as number to the program.
+func (s *Script) Dup(fd, number int) {
+	s.free(s.Do("dup3", unix.SYS_DUP3, fd, number, 0))
+}
+
+// Inherit lets the program have fd under its own number.
+func (s *Script) Inherit(fd int) {
+	s.free(s.Do("keep a file open", unix.SYS_FCNTL, fd, unix.F_SETFD, 0))
+}
+
+// Exec executes the program behind the open file fd.
+func (s *Script) Exec(fd int, argv, env []string) {
+	s.Do("execute init", unix.SYS_EXECVEAT, fd, "", s.vector(argv), s.vector(env), unix.AT_EMPTY_PATH)
+}
+
+func (s *Script) vector(list []string) []*byte {
+	v := make([]*byte, 0, len(list)+1)
+	for _, str := range list {
+		p, err := syscall.BytePtrFromString(str)
+		if err != nil {
+			panic(err) // our own argv; never a user's
+		}
+		v = append(v, p)
+	}
+	return append(v, nil)
+}

@@ -1,0 +1,1 @@
+// Present so that fork_linux.go may declare functions without bodies.

@@ -1,0 +1,64 @@
+package linux
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// RealRoot says whether this process is root of the machine and not just of a
+// user namespace.
+func RealRoot() bool {
+	if os.Geteuid() != 0 {
+		return false
+	}
+	raw, err := os.ReadFile("/proc/self/uid_map")
+	return err != nil || strings.Join(strings.Fields(string(raw)), " ") == "0 0 4294967295"
+}
+
+// HasLowerdirPlus says whether overlayfs takes lower directories one by one
+// (Linux 6.5). It asks without mounting anything.
+func HasLowerdirPlus() bool {
+	fs, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		// Not allowed outside of a user namespace; go by the kernel's age.
+		return kernelAtLeast(6, 5)
+	}
+	defer unix.Close(fs)
+	return unix.FsconfigSetString(fs, "lowerdir+", "/") == nil
+}
+
+func kernelAtLeast(major, minor int) bool {
+	var uts unix.Utsname
+	if err := unix.Uname(&uts); err != nil {
+		return false
+	}
+	var have [2]int
+	part := 0
+	for _, c := range uts.Release {
+		if c >= '0' && c <= '9' {
+			have[part] = have[part]*10 + int(c-'0')
+			continue
+		}
+		if part++; part == len(have) {
+			break
+		}
+	}
+	return have[0] > major || have[0] == major && have[1] >= minor
+}
+
+// ReadOnlyClone opens a file through a read-only mount of its own: nobody who
+// gets hold of the descriptor can write to the file through it.
+func ReadOnlyClone(path string) (int, error) {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &attr); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}

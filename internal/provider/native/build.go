@@ -1,0 +1,225 @@
+//go:build linux
+
+package native
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
+)
+
+// plan is everything that a box is made of.
+type plan struct {
+	root     string // where the new root is put together
+	rootless bool
+	box      forkbox.Box
+	views    []view
+	veil     *veil
+	upper    map[string]string // by view
+	work     map[string]string
+	oneLower bool
+	sysfs    bool // mount a sysfs of our own instead of showing the host's
+	proc     []mask
+	nofile   unix.Rlimit
+	lastCap  int
+	listener int // socket for init
+	null     int // /dev/null
+	stderr   int // file for what init has to say when it fails
+	program  int // this binary
+	notify   int // pipes of the user namespace handshake
+	resume   int
+}
+
+// script is the box, top to bottom.
+func (p *plan) script() *linux.Script {
+	s := linux.NewScript()
+	s.Session()
+	s.Umask(0)
+	if p.rootless {
+		s.MapSelf(unix.Geteuid(), unix.Getegid())
+	}
+	s.Private()
+	p.veil.build(s)
+	p.files(s)
+	p.kernelViews(s)
+	p.devices(s)
+	s.Pivot(p.root)
+	if !p.rootless {
+		// From here on the mounts above belong to a more privileged
+		// namespace: root in the box can neither undo nor look below them.
+		s.Unshare(p.namespaces() | unix.CLONE_NEWUSER | unix.CLONE_NEWNS)
+		s.Sync(p.notify, p.resume)
+	}
+	s.Hostname(p.box.Name)
+	s.OpenFiles(p.nofile)
+	if p.rootless {
+		s.KeepCapabilities(p.lastCap)
+	}
+	s.Umask(0o022)
+	s.CloseAll() // whatever whoever started the daemon left open
+	s.Inherit(p.listener)
+	s.Dup(p.null, 0)
+	s.Dup(p.stderr, 1)
+	s.Dup(p.stderr, 2)
+	s.Exec(p.program, []string{InitName, p.config()}, []string{"GOMAXPROCS=2", "GOTRACEBACK=single"})
+	return s
+}
+
+func (p *plan) config() string {
+	c, err := json.Marshal(initConfig{Listen: p.listener, Net: p.box.Net, Rootless: p.rootless})
+	if err != nil {
+		panic(err) // plain values; cannot fail
+	}
+	return string(c)
+}
+
+// namespaces that a box has besides its user, mount and pid namespace.
+func (p *plan) namespaces() int {
+	flags := unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	if p.box.Net != forkbox.NetHost {
+		flags |= unix.CLONE_NEWNET
+	}
+	return flags
+}
+
+// forkFlags are the namespaces that the child starts in. For root the user
+// namespace comes later, after the mounts.
+func (p *plan) forkFlags() uintptr {
+	flags := unix.CLONE_NEWPID | unix.CLONE_NEWNS
+	if p.rootless {
+		flags |= unix.CLONE_NEWUSER | p.namespaces()
+	}
+	return uintptr(flags)
+}
+
+func (p *plan) at(path string) string { return filepath.Join(p.root, path) }
+
+// files puts reality's filesystems into the new root.
+func (p *plan) files(s *linux.Script) {
+	if p.rootless {
+		// / itself cannot be overlaid here. What the box makes directly in
+		// it is kept; the rest is mounted over.
+		s.Bind(p.upper["/"], p.root, unix.MOUNT_ATTR_NODEV, false)
+	}
+	for _, v := range p.views {
+		put := func() { p.view(s, v) }
+		if v.May {
+			s.Try(put)
+		} else {
+			put()
+		}
+	}
+}
+
+func (p *plan) view(s *linux.Script, v view) {
+	switch v.Kind {
+	case overlaid:
+		p.stub(s, v.Path)
+		s.Overlay(linux.Overlay{
+			Lower:       append(p.veil.lower(v.Path), v.Path),
+			Upper:       p.upper[v.Path],
+			Work:        p.work[v.Path],
+			UserXattr:   p.rootless,
+			RedirectDir: !p.rootless,
+			OneLowerdir: p.oneLower,
+			Attr:        v.Attr | unix.MOUNT_ATTR_NODEV,
+		}, p.at(v.Path))
+	case plain:
+		p.stubLike(s, v)
+		s.Bind(v.Path, p.at(v.Path), v.Attr|unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV, false)
+	case directory:
+		p.stub(s, v.Path)
+	case symlink:
+		s.Symlink(v.Link, p.at(v.Path))
+	}
+}
+
+// stub makes the directory that a view is mounted on, where the parent does
+// not show one.
+func (p *plan) stub(s *linux.Script, path string) {
+	if p.rootless {
+		s.Mkdir(p.at(path), 0o755)
+	}
+}
+
+func (p *plan) stubLike(s *linux.Script, v view) {
+	if v.File && p.rootless {
+		s.WriteFile(p.at(v.Path), 0o644, nil)
+		return
+	}
+	p.stub(s, v.Path)
+}
+
+// mask covers something in /proc or /sys that knows no namespaces.
+type mask struct {
+	path     string
+	readOnly bool // else it looks empty
+	dir      bool
+}
+
+// kernelViews makes /proc and /sys.
+func (p *plan) kernelViews(s *linux.Script) {
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	p.stub(s, "/proc")
+	p.stub(s, "/sys")
+	s.Mount("proc", p.at("/proc"), "proc", flags, "")
+	if p.sysfs {
+		s.Mount("sysfs", p.at("/sys"), "sysfs", flags|unix.MS_RDONLY, "")
+	} else {
+		attr := unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC
+		s.Bind("/sys", p.at("/sys"), attr, p.rootless)
+	}
+	for _, m := range p.proc {
+		switch {
+		case m.readOnly:
+			s.Bind(p.at(m.path), p.at(m.path), unix.MOUNT_ATTR_RDONLY, false)
+		case m.dir:
+			s.Mount("forkbox", p.at(m.path), "tmpfs", flags|unix.MS_RDONLY, "mode=0555,size=4k")
+		default:
+			s.Bind("/dev/null", p.at(m.path), 0, false)
+		}
+	}
+}
+
+// node is a device of a box's /dev: the ones that programs expect and that
+// give nothing away.
+type node struct {
+	name         string
+	major, minor uint32
+}
+
+var nodes = []node{
+	{"null", 1, 3}, {"zero", 1, 5}, {"full", 1, 7}, {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0},
+}
+
+func (p *plan) devices(s *linux.Script) {
+	p.stub(s, "/dev")
+	s.Mount("forkbox", p.at("/dev"), "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=0755,size=64k")
+	for _, n := range nodes {
+		path := p.at("/dev/" + n.name)
+		if p.rootless {
+			s.WriteFile(path, 0o666, nil)
+			s.Bind("/dev/"+n.name, path, 0, false)
+		} else {
+			s.Mknod(path, unix.S_IFCHR|0o666, int(unix.Mkdev(n.major, n.minor)))
+		}
+	}
+	for link, target := range map[string]string{
+		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
+		"stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx",
+	} {
+		s.Symlink(target, p.at("/dev/"+link))
+	}
+	s.Mkdir(p.at("/dev/pts"), 0o755)
+	s.Mkdir(p.at("/dev/shm"), 0o1777)
+	options := "newinstance,ptmxmode=0666,mode=0620"
+	if !p.rootless {
+		options += ",gid=5" // group tty, as everywhere
+	}
+	s.Mount("devpts", p.at("/dev/pts"), "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, options)
+	s.Mount("forkbox", p.at("/dev/shm"), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
+}

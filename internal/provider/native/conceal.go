@@ -1,0 +1,92 @@
+//go:build linux
+
+package native
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/secrets"
+)
+
+// conceal lays the veil of a box. It also lists the paths below which nothing
+// of the host may be mounted into the box.
+func (p *Provider) conceal(box forkbox.Box) (*veil, []string) {
+	v := newVeil(p.veilDir(), p.rootless)
+	hidden := []string{p.home}
+	v.absent(p.home)
+	for _, e := range p.secrets(box) {
+		hidden = append(hidden, e.Path, e.Target)
+		v.empty(e.Path)
+		if e.Target != e.Path {
+			v.empty(e.Target)
+		}
+	}
+	for _, socket := range liveSockets() {
+		if !below(socket, hidden...) && !secrets.Allowed(socket, box.AllowSecrets) {
+			v.absent(socket)
+		}
+	}
+	v.write("/etc/hostname", []byte(box.Name+"\n"))
+	v.write("/etc/hosts", hosts(box.Name))
+	p.writable(v, box)
+	p.runtimeDir(v, box)
+	return v, hidden
+}
+
+// secrets lists what is hidden from a box: its owner's secrets, root's (sudo
+// works in a box), and what acts for the host.
+func (p *Provider) secrets(box forkbox.Box) []secrets.Entry {
+	entries := secrets.Paths(box.Owner.Home)
+	if !p.rootless && box.Owner.Home != rootHome {
+		entries = append(entries, secrets.Paths(rootHome)...)
+	}
+	entries = append(entries, secrets.Runtime(box.Owner.UID)...)
+	return secrets.Hide(entries, box.AllowSecrets)
+}
+
+const rootHome = "/root"
+
+// writable opens directories that the user may write to although someone else
+// owns them. An unprivileged box cannot copy up a directory whose owner it
+// does not map; the veil shows it as the user's own.
+func (p *Provider) writable(v *veil, box forkbox.Box) {
+	if !p.rootless {
+		return
+	}
+	dirs := []string{"/var/tmp", "/run/lock", "/var/crash"}
+	for dir := box.Dir; filepath.IsAbs(dir) && dir != "/"; dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+	}
+	for _, dir := range dirs {
+		path, st := v.resolve(dir)
+		if st != nil && st.IsDir() && !owns(st, box.Owner.UID) && unix.Access(path, unix.W_OK) == nil {
+			v.put(top, path, v.mkdir(st))
+		}
+	}
+}
+
+func owns(st os.FileInfo, uid int) bool {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	return ok && int(sys.Uid) == uid
+}
+
+// runtimeDir keeps XDG_RUNTIME_DIR, empty.
+func (p *Provider) runtimeDir(v *veil, box forkbox.Box) {
+	path, st := v.resolve(filepath.Join("/run/user", strconv.Itoa(box.Owner.UID)))
+	if st == nil || !st.IsDir() {
+		return
+	}
+	v.put(top, path, func(s *linux.Script, path string) {
+		s.Mkdir(path, 0o700)
+		if !p.rootless {
+			s.Chown(path, box.Owner.UID, box.Owner.GID)
+		}
+	})
+}

@@ -1,0 +1,17 @@
+// Package native is the provider for Linux: namespaces, overlayfs, seccomp.
+//
+// Two kinds of daemon run it. As root, one overlay covers the whole of /, the
+// box's user namespace maps every user to itself, and the mounts are made
+// before that namespace is entered, so that nobody in the box can undo them.
+// As an unprivileged user everything happens inside a user namespace that maps
+// only that user; the kernel refuses / itself as a lower directory there, so
+// every top-level directory gets an overlay of its own.
+//
+//	mounts.go    what is mounted on the host, and what of it a box gets
+//	veil.go      what a box is not shown: secrets, sockets, the store
+//	build.go     the script that makes a box, top to bottom
+//	provider.go  prepare, start, attach, remove
+//	instance.go  the daemon's end of a running box
+//	init*.go     the box's end: pid 1
+//	doctor.go    what this host can do, tried
+package native

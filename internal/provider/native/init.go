@@ -1,0 +1,266 @@
+//go:build linux
+
+package native
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/wire"
+)
+
+// InitName is argv[0] of a box's pid 1. It is this same binary.
+const InitName = "forkbox-init"
+
+// lonely is how long an init without a daemon and without anything to look
+// after stays: long enough for a daemon to restart, not for ever.
+const lonely = 30 * time.Second
+
+// pid1 is the init of a box: it reaps, starts execs, relays and keeps their
+// output, and outlives the daemon.
+type pid1 struct {
+	config initConfig
+
+	mu     sync.Mutex
+	daemon *wire.Conn        // nil while no daemon is connected
+	execs  map[string]*child // running
+	byPID  map[int]*child
+	ended  map[string]exited // not yet acknowledged
+}
+
+// Init is the whole life of a box's pid 1. It returns the exit code.
+func Init() int {
+	if err := runInit(os.Args); err != nil {
+		fmt.Fprintln(os.Stderr, "forkbox-init:", err)
+		return 1
+	}
+	return 0
+}
+
+func runInit(args []string) error {
+	var config initConfig
+	if len(args) != 2 || os.Getpid() != 1 {
+		return errors.New("this is the first process of a box; it cannot be started by hand")
+	}
+	if err := json.Unmarshal([]byte(args[1]), &config); err != nil {
+		return err
+	}
+	file := os.NewFile(uintptr(config.Listen), "listener")
+	// Listening again makes this process, not the daemon that bound the
+	// socket, the peer that the kernel names to whoever connects.
+	if err := unix.Listen(config.Listen, 16); err != nil {
+		return err
+	}
+	listener, err := net.FileListener(file)
+	if err != nil {
+		return err
+	}
+	file.Close()
+	p := &pid1{config: config, execs: map[string]*child{}, byPID: map[int]*child{}, ended: map[string]exited{}}
+	if err := p.settle(); err != nil {
+		return err
+	}
+	go p.reap()
+	go p.leaveWhenLonely()
+	return p.serve(listener.(*net.UnixListener))
+}
+
+// settle does what has to be done inside the namespaces, then gives up what
+// is not needed any more.
+func (p *pid1) settle() error {
+	if p.config.Net == forkbox.NetNone {
+		if err := linux.LoopbackUp(); err != nil {
+			return fmt.Errorf("bring up loopback: %w", err)
+		}
+	}
+	if p.config.Rootless {
+		if err := linux.KeepToSelf(); err != nil {
+			return fmt.Errorf("keep capabilities from execs: %w", err)
+		}
+	}
+	return linux.Seccomp()
+}
+
+// serve speaks to one daemon at a time; a new one takes over from the old.
+func (p *pid1) serve(listener *net.UnixListener) error {
+	for {
+		c, err := listener.AcceptUnix()
+		if err != nil {
+			return err
+		}
+		conn := wire.New(c)
+		p.mu.Lock()
+		if p.daemon != nil {
+			p.daemon.Close()
+		}
+		p.daemon = conn
+		p.mu.Unlock()
+		go p.converse(conn)
+	}
+}
+
+func (p *pid1) converse(conn *wire.Conn) {
+	for {
+		var req request
+		files, err := conn.Recv(&req)
+		if err != nil {
+			break
+		}
+		if req.Verb == doExec {
+			_ = conn.Send(p.answer(req, files)) // in order: ids start in the order they were given
+		} else {
+			go func() { _ = conn.Send(p.answer(req, files)) }()
+		}
+	}
+	conn.Close()
+	p.mu.Lock()
+	if p.daemon == conn {
+		p.daemon = nil
+	}
+	p.mu.Unlock()
+}
+
+func (p *pid1) answer(req request, files []*os.File) reply {
+	rep := reply{Number: req.Number}
+	var err error
+	switch req.Verb {
+	case doHello:
+		rep.Running = p.hello()
+	case doExec:
+		err = p.start(req.ID, req.Exec, files)
+	case doSignal:
+		err = p.with(req.ID, func(c *child) error { return c.signal(syscall.Signal(req.Signal)) })
+	case doKill:
+		err = p.with(req.ID, func(c *child) error { return c.kill(req.Grace, forkbox.CauseStopped) })
+	case doResize:
+		err = p.with(req.ID, func(c *child) error { return c.resize(req.Size) })
+	case doList:
+		rep.Processes, err = processes()
+	case doStop:
+		go p.stop(req.Grace)
+	case doAck:
+		p.mu.Lock()
+		delete(p.ended, req.ID)
+		p.mu.Unlock()
+	default:
+		err = forkbox.Errorf(forkbox.Invalid, "talk to the box", "its init does not know %q", req.Verb)
+	}
+	if err != nil && !errors.As(forkbox.Wrap(string(req.Verb), err), &rep.Error) {
+		rep.Error = forkbox.Errorf(forkbox.Internal, string(req.Verb), "%w", err)
+	}
+	return rep
+}
+
+func (p *pid1) hello() (running []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id := range p.execs {
+		running = append(running, id)
+	}
+	for _, e := range p.ended {
+		go p.tell(e)
+	}
+	return running
+}
+
+func (p *pid1) with(id string, do func(*child) error) error {
+	p.mu.Lock()
+	c := p.execs[id]
+	p.mu.Unlock()
+	if c == nil {
+		return forkbox.Errorf(forkbox.NotFound, "reach exec "+id, "it does not run")
+	}
+	return do(c)
+}
+
+// finish records the end of an exec and tells the daemon, now or when it is back.
+func (p *pid1) finish(c *child, e exited) {
+	p.mu.Lock()
+	delete(p.execs, c.id)
+	p.ended[c.id] = e
+	p.mu.Unlock()
+	p.tell(e)
+}
+
+func (p *pid1) tell(e exited) {
+	p.mu.Lock()
+	daemon := p.daemon
+	p.mu.Unlock()
+	if daemon != nil {
+		_ = daemon.Send(reply{Exited: &e})
+	}
+}
+
+// reap collects every process that ends in the box: execs, and orphans of
+// whatever they started.
+func (p *pid1) reap() {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	for range ended {
+		for p.reapOne() {
+		}
+	}
+}
+
+func (p *pid1) reapOne() bool {
+	// Under the lock, so that a child that ends at once is already known.
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var status syscall.WaitStatus
+	pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+	if errors.Is(err, syscall.EINTR) {
+		return true
+	}
+	if err != nil || pid <= 0 {
+		return false
+	}
+	if c := p.byPID[pid]; c != nil {
+		delete(p.byPID, pid)
+		c.status <- status
+	}
+	return true
+}
+
+// leaveWhenLonely ends the box when its daemon is gone and nothing runs: then
+// nobody would miss it, and a crashed daemon leaves nothing behind.
+func (p *pid1) leaveWhenLonely() {
+	alone := time.Now()
+	for range time.Tick(5 * time.Second) {
+		p.mu.Lock()
+		needed := p.daemon != nil || len(p.execs) > 0
+		p.mu.Unlock()
+		if list, err := processes(); needed || err != nil || len(list) > 1 {
+			alone = time.Now()
+		}
+		if time.Since(alone) > lonely {
+			os.Exit(0)
+		}
+	}
+}
+
+// stop asks everybody to end, waits, and leaves; the kernel kills the rest
+// when pid 1 goes.
+func (p *pid1) stop(grace forkbox.Grace) {
+	_ = syscall.Kill(-1, syscall.SIGTERM)
+	_ = syscall.Kill(-1, syscall.SIGCONT) // the stopped ones cannot hear it otherwise
+	for deadline := time.Now().Add(grace); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		p.mu.Lock()
+		running := len(p.execs)
+		p.mu.Unlock()
+		if list, err := processes(); err == nil && len(list) <= 1 && running == 0 {
+			break
+		}
+	}
+	os.Exit(0)
+}

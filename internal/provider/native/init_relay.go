@@ -1,0 +1,102 @@
+//go:build linux
+
+package native
+
+import (
+	"errors"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/execlog"
+)
+
+// relay carries one stream of an exec from its pipe or terminal to the
+// caller, and keeps a copy in the log.
+type relay struct {
+	from    *os.File
+	to      *os.File // nil: only kept
+	log     *execlog.Writer
+	stream  execlog.Stream
+	once    sync.Once
+	drained chan struct{} // closed when everything written before the exit was relayed
+	done    chan struct{} // closed when nobody can write any more
+}
+
+func newRelay(from, to *os.File, log *execlog.Writer, stream execlog.Stream) *relay {
+	return &relay{from: from, to: to, log: log, stream: stream, drained: make(chan struct{}), done: make(chan struct{})}
+}
+
+func (r *relay) run() {
+	defer close(r.done)
+	defer r.settled()
+	defer closeAll(r.to)
+	defer r.from.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := r.from.Read(buf)
+		if n > 0 && !r.pass(buf[:n]) {
+			return // closing from gives the command the SIGPIPE it would have had
+		}
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			_ = r.from.SetReadDeadline(noDeadline)
+			if !r.rest(buf) {
+				return
+			}
+			r.settled()
+		case err != nil:
+			return
+		}
+	}
+}
+
+// drain returns when what the exec wrote before it ended has been passed on.
+// Reading until end of file would wait for daemons that it left behind.
+func (r *relay) drain() {
+	if err := r.from.SetReadDeadline(past); err != nil {
+		r.settled()
+	}
+	<-r.drained
+}
+
+// rest passes on what is in the pipe now, without waiting for more.
+func (r *relay) rest(buf []byte) bool {
+	conn, err := r.from.SyscallConn()
+	if err != nil {
+		return false
+	}
+	for {
+		n := 0
+		err := conn.Read(func(fd uintptr) bool {
+			n, err = unix.Read(int(fd), buf)
+			return true
+		})
+		if err != nil || n <= 0 {
+			return true
+		}
+		if !r.pass(buf[:n]) {
+			return false
+		}
+	}
+}
+
+// pass writes to the caller first: the log must never be ahead of what the
+// caller saw. It reports whether the caller still listens.
+func (r *relay) pass(p []byte) bool {
+	ok := true
+	if r.to != nil {
+		_, err := r.to.Write(p)
+		ok = err == nil
+	}
+	r.log.Write(r.stream, p)
+	return ok
+}
+
+func (r *relay) settled() { r.once.Do(func() { close(r.drained) }) }
+
+func (r *relay) wait() { <-r.done }
+
+// abandon closes the ends of a relay that never ran.
+func (r *relay) abandon() { r.from.Close() }

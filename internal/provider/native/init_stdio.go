@@ -1,0 +1,142 @@
+//go:build linux
+
+package native
+
+import (
+	"os"
+	"syscall"
+
+	"github.com/creack/pty"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/execlog"
+)
+
+// prepare connects an exec: a terminal of its own, or pipes whose other ends
+// are relayed to the caller and kept in the log. The command never gets the
+// caller's terminal (it could type into it) nor a file of reality (it could
+// be reopened for writing through /proc); the client hands over only pipes.
+func (c *child) prepare(args *execArgs, stdio forkbox.Stdio) (*spawnArgs, error) {
+	who, err := identify(args.User, args.Owner, c.rootless)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := os.Stat(args.Dir); err != nil || !st.IsDir() {
+		return nil, forkbox.Errorf(forkbox.Invalid, "run "+name(args.Argv), "the directory %s does not exist in the box", args.Dir).
+			Hint("choose another with -w DIR")
+	}
+	path, err := lookPath(name(args.Argv), args.Dir, args.Env)
+	if err != nil {
+		return nil, err
+	}
+	s := &spawnArgs{path: path, umask: args.Umask}
+	env := append(args.Env, ExecVariable+"="+c.id, "PWD="+args.Dir)
+	s.attr = syscall.ProcAttr{Dir: args.Dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true, Credential: who}}
+	if args.TTY {
+		return s, c.terminal(s, args, who, stdio)
+	}
+	return s, c.pipes(s, stdio)
+}
+
+func name(argv []string) string {
+	if len(argv) == 0 {
+		return ""
+	}
+	return argv[0]
+}
+
+// terminal gives the exec a pty of the box's own devpts.
+func (c *child) terminal(s *spawnArgs, args *execArgs, who *syscall.Credential, stdio forkbox.Stdio) error {
+	master, slave, err := pty.Open()
+	if err != nil {
+		return err
+	}
+	c.tty = master
+	s.ends = append(s.ends, slave)
+	if who != nil {
+		_ = slave.Chown(int(who.Uid), -1)
+	}
+	if args.Size.Cols > 0 {
+		_ = c.resize(args.Size)
+	}
+	fd := slave.Fd()
+	s.attr.Files = []uintptr{fd, fd, fd}
+	s.attr.Sys.Setctty = true
+	c.out = []*relay{newRelay(master, stdio.Out, c.log, execlog.Stdout)}
+	closeAll(stdio.Err)
+	if stdio.In != nil {
+		go typeInto(master, stdio.In)
+	}
+	return nil
+}
+
+// typeInto copies what the caller types. When the caller is gone the
+// terminal hangs up with it.
+func typeInto(master, in *os.File) {
+	defer in.Close()
+	buf := make([]byte, 4096)
+	for {
+		n, err := in.Read(buf)
+		if n > 0 {
+			if _, werr := master.Write(buf[:n]); werr != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *child) pipes(s *spawnArgs, stdio forkbox.Stdio) error {
+	in := stdio.In
+	if in == nil {
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			return err
+		}
+		in = null
+	}
+	s.ends = append(s.ends, in)
+	out, err := c.pipe(s, stdio.Out, execlog.Stdout)
+	if err != nil {
+		return err
+	}
+	errOut := out
+	// 2>&1: one pipe for both keeps the order of what is written.
+	if same(stdio.Out, stdio.Err) {
+		closeAll(stdio.Err)
+	} else if errOut, err = c.pipe(s, stdio.Err, execlog.Stderr); err != nil {
+		return err
+	}
+	s.attr.Files = []uintptr{in.Fd(), out.Fd(), errOut.Fd()}
+	return nil
+}
+
+// pipe makes one whose write end is the command's and whose read end is
+// relayed to the caller's file.
+func (c *child) pipe(s *spawnArgs, to *os.File, stream execlog.Stream) (*os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	s.ends = append(s.ends, w)
+	c.out = append(c.out, newRelay(r, to, c.log, stream))
+	return w, nil
+}
+
+func same(a, b *os.File) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	x, err := a.Stat()
+	y, err2 := b.Stat()
+	return err == nil && err2 == nil && os.SameFile(x, y)
+}
+
+func (c *child) resize(size forkbox.Size) error {
+	if c.tty == nil {
+		return forkbox.Errorf(forkbox.Invalid, "resize", "exec %s has no terminal", c.id)
+	}
+	return pty.Setsize(c.tty, &pty.Winsize{Rows: size.Rows, Cols: size.Cols})
+}

@@ -1,0 +1,188 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/wire"
+)
+
+// instance is the daemon's end of a running box.
+type instance struct {
+	conn    *wire.Conn
+	process *linux.Process
+	socket  string // init's; removed with the box
+	done    chan struct{}
+
+	mu     sync.Mutex
+	number int
+	calls  map[int]chan reply
+	exited func(string, forkbox.Exit, forkbox.Output)
+	early  []exited // exits that came before Watch
+}
+
+var _ forkbox.Instance = (*instance)(nil)
+
+func newInstance(conn *wire.Conn, process *linux.Process, socket string) *instance {
+	i := &instance{conn: conn, process: process, socket: socket, done: make(chan struct{}), calls: map[int]chan reply{}}
+	go i.listen()
+	go i.await()
+	return i
+}
+
+// await sees the box off: when init is gone so are its processes, mounts and
+// namespaces.
+func (i *instance) await() {
+	_ = i.process.Wait()
+	_ = os.Remove(i.socket)
+	i.conn.Close()
+	close(i.done)
+}
+
+func (i *instance) listen() {
+	for {
+		var rep reply
+		files, err := i.conn.Recv(&rep)
+		closeAll(files...) // init has no business sending any
+		if err != nil {
+			// A box that cannot be reached cannot be stopped either: end it.
+			_ = i.process.Kill(unix.SIGKILL)
+			return
+		}
+		if rep.Exited != nil {
+			go i.deliver(*rep.Exited)
+			continue
+		}
+		i.mu.Lock()
+		call := i.calls[rep.Number]
+		delete(i.calls, rep.Number)
+		i.mu.Unlock()
+		if call != nil {
+			call <- rep
+		}
+	}
+}
+
+func (i *instance) deliver(e exited) {
+	i.mu.Lock()
+	handler := i.exited
+	if handler == nil {
+		i.early = append(i.early, e)
+	}
+	i.mu.Unlock()
+	if handler != nil {
+		handler(e.ID, e.Exit, e.Output)
+		_ = i.conn.Send(request{Verb: doAck, ID: e.ID})
+	}
+}
+
+func (i *instance) call(ctx context.Context, req request, files ...*os.File) (reply, error) {
+	answer := make(chan reply, 1)
+	i.mu.Lock()
+	i.number++
+	req.Number = i.number
+	i.calls[req.Number] = answer
+	i.mu.Unlock()
+	if err := i.conn.Send(req, files...); err != nil {
+		return reply{}, gone(req.Verb, err)
+	}
+	select {
+	case rep := <-answer:
+		if rep.Error != nil {
+			return rep, rep.Error
+		}
+		return rep, nil
+	case <-i.done:
+		return reply{}, gone(req.Verb, errors.New("the box has ended"))
+	case <-ctx.Done():
+		return reply{}, ctx.Err()
+	}
+}
+
+func gone(v verb, err error) error {
+	return forkbox.Errorf(forkbox.Busy, string(v)+" in the box", "%w", err)
+}
+
+func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, owner forkbox.Owner, stdio forkbox.Stdio, log *os.File, logCap int64) error {
+	defer stdio.Close()
+	defer closeAll(log)
+	args := &execArgs{ExecSpec: spec, Owner: owner, LogCap: logCap}
+	var files []*os.File
+	for n, f := range []*os.File{stdio.In, stdio.Out, stdio.Err, log} {
+		if f != nil {
+			args.Have[n] = true
+			files = append(files, f)
+		}
+	}
+	_, err := i.call(ctx, request{Verb: doExec, ID: id, Exec: args}, files...)
+	return err
+}
+
+func (i *instance) Watch(handler func(string, forkbox.Exit, forkbox.Output)) ([]string, error) {
+	i.mu.Lock()
+	i.exited = handler
+	early := i.early
+	i.early = nil
+	i.mu.Unlock()
+	for _, e := range early {
+		i.deliver(e)
+	}
+	rep, err := i.call(context.Background(), request{Verb: doHello})
+	return rep.Running, err
+}
+
+func (i *instance) Signal(ctx context.Context, id string, signal int) error {
+	_, err := i.call(ctx, request{Verb: doSignal, ID: id, Signal: signal})
+	return err
+}
+
+func (i *instance) Kill(ctx context.Context, id string, grace forkbox.Grace) error {
+	_, err := i.call(ctx, request{Verb: doKill, ID: id, Grace: grace})
+	return err
+}
+
+func (i *instance) Resize(ctx context.Context, id string, size forkbox.Size) error {
+	_, err := i.call(ctx, request{Verb: doResize, ID: id, Size: size})
+	return err
+}
+
+func (i *instance) Processes(ctx context.Context) ([]forkbox.Process, error) {
+	rep, err := i.call(ctx, request{Verb: doList})
+	return rep.Processes, err
+}
+
+func (i *instance) Stop(ctx context.Context, grace forkbox.Grace) error {
+	patience := time.Duration(0)
+	if grace > 0 {
+		if _, err := i.call(ctx, request{Verb: doStop, Grace: grace}); err == nil {
+			patience = grace + time.Second
+		}
+	}
+	select {
+	case <-i.done:
+		return nil
+	case <-time.After(patience):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := i.process.Kill(unix.SIGKILL); err != nil {
+		return forkbox.Wrap("stop the box", err)
+	}
+	select {
+	case <-i.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (i *instance) Done() <-chan struct{} { return i.done }

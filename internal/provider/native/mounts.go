@@ -1,0 +1,134 @@
+//go:build linux
+
+package native
+
+import (
+	"os"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+)
+
+// pseudo filesystems are the kernel's, not reality's files. A box has its own
+// /proc, /sys and /dev, and none of the others.
+var pseudo = map[string]bool{
+	"autofs": true, "binfmt_misc": true, "bpf": true, "cgroup": true, "cgroup2": true,
+	"configfs": true, "debugfs": true, "devpts": true, "devtmpfs": true, "efivarfs": true,
+	"fusectl": true, "hugetlbfs": true, "mqueue": true, "nsfs": true, "proc": true,
+	"pstore": true, "ramfs": true, "rpc_pipefs": true, "securityfs": true, "selinuxfs": true,
+	"sysfs": true, "tracefs": true,
+}
+
+// notShown are mounts that belong to someone else's containers and sessions,
+// and the directories of which a box has its own.
+var notShown = []string{
+	"/proc", "/sys", "/dev", "/run/user", "/run/credentials", "/run/docker", "/run/netns",
+	"/run/containerd", "/var/lib/docker", "/var/lib/containers", "/var/lib/containerd", "/var/lib/kubelet",
+}
+
+// mount is one of the host's that a box gets a view of.
+type mount struct {
+	Point  string
+	FSType string
+	Attr   int  // MOUNT_ATTR_* to keep: nosuid, noexec
+	Plain  bool // read-only on the host, or a file: shown as it is, read-only
+}
+
+// mountTable is the host's mount table, read again only when it changed: the
+// kernel says so through poll.
+type mountTable struct {
+	mu   sync.Mutex
+	file *os.File
+	list []mount
+	all  []string
+}
+
+func openMountTable() (*mountTable, error) {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	t := &mountTable{file: f}
+	return t, t.read()
+}
+
+// mounts lists those a box gets a view of, parents before what is mounted
+// below them, and the mount points of all.
+func (t *mountTable) mounts() (list []mount, points []string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fds := []unix.PollFd{{Fd: int32(t.file.Fd()), Events: unix.POLLPRI}}
+	if n, err := unix.Poll(fds, 0); err != nil || n > 0 {
+		if err := t.read(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return t.list, t.all, nil
+}
+
+func (t *mountTable) read() error {
+	if _, err := t.file.Seek(0, 0); err != nil {
+		return err
+	}
+	infos, err := mountinfo.GetMountsFromReader(t.file, nil)
+	if err != nil {
+		return err
+	}
+	var list []mount
+	t.all = nil
+	for _, info := range infos {
+		t.all = append(t.all, info.Mountpoint)
+		if m, ok := shown(info); ok {
+			list = append(list, m)
+		}
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Point < list[j].Point })
+	t.list = list
+	return nil
+}
+
+func shown(info *mountinfo.Info) (mount, bool) {
+	if pseudo[info.FSType] || below(info.Mountpoint, notShown...) || !onTop(info) {
+		return mount{}, false
+	}
+	st, err := os.Lstat(info.Mountpoint)
+	if err != nil {
+		return mount{}, false // not even root may look (a user's fuse mount)
+	}
+	m := mount{Point: info.Mountpoint, FSType: info.FSType, Plain: !st.IsDir()}
+	for _, option := range strings.Split(info.Options, ",") {
+		switch option {
+		case "ro":
+			m.Plain = m.Plain || info.Mountpoint != "/"
+		case "nosuid":
+			m.Attr |= unix.MOUNT_ATTR_NOSUID
+		case "noexec":
+			m.Attr |= unix.MOUNT_ATTR_NOEXEC
+		}
+	}
+	return m, true
+}
+
+// onTop says whether this mount is the one that its mount point leads to, and
+// not one that another mount covers.
+func onTop(info *mountinfo.Info) bool {
+	var st unix.Statx_t
+	flags := unix.AT_NO_AUTOMOUNT | unix.AT_STATX_DONT_SYNC | unix.AT_SYMLINK_NOFOLLOW
+	if err := unix.Statx(unix.AT_FDCWD, info.Mountpoint, flags, unix.STATX_MNT_ID, &st); err != nil {
+		return false
+	}
+	return st.Mask&unix.STATX_MNT_ID == 0 || st.Mnt_id == uint64(info.ID)
+}
+
+// below says whether path is one of the directories or in one of them.
+func below(path string, dirs ...string) bool {
+	for _, dir := range dirs {
+		if path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,64 @@
+//go:build linux
+
+package native
+
+import (
+	"github.com/forkbox/forkbox"
+)
+
+// What the daemon and a box's init say to each other, over internal/wire.
+// Every request gets one reply with its number; exits come as replies with
+// number 0. Neither end trusts the other's words further than it must: init
+// runs among the box's processes, and root in the box could speak for it.
+
+type verb string
+
+const (
+	doHello  verb = "hello" // who runs, and resend the exits that were not acknowledged
+	doExec   verb = "exec"
+	doSignal verb = "signal"
+	doKill   verb = "kill"
+	doResize verb = "resize"
+	doList   verb = "list"
+	doStop   verb = "stop"
+	doAck    verb = "ack" // the exit of ID is in the ledger
+)
+
+type request struct {
+	Number int           `json:"n"`
+	Verb   verb          `json:"verb"`
+	ID     string        `json:"id,omitempty"`
+	Exec   *execArgs     `json:"exec,omitempty"`
+	Signal int           `json:"signal,omitempty"`
+	Grace  forkbox.Grace `json:"grace,omitempty"`
+	Size   forkbox.Size  `json:"size,omitzero"`
+}
+
+// execArgs goes with up to four files: in, out, err and the log, as Have says.
+type execArgs struct {
+	forkbox.ExecSpec
+	Owner  forkbox.Owner `json:"owner"`
+	LogCap int64         `json:"log_cap"`
+	Have   [4]bool       `json:"have"`
+}
+
+type reply struct {
+	Number    int               `json:"n"`
+	Error     *forkbox.Error    `json:"error,omitempty"`
+	Running   []string          `json:"running,omitempty"`
+	Processes []forkbox.Process `json:"processes,omitempty"`
+	Exited    *exited           `json:"exited,omitempty"`
+}
+
+type exited struct {
+	ID     string         `json:"id"`
+	Exit   forkbox.Exit   `json:"exit"`
+	Output forkbox.Output `json:"output"`
+}
+
+// initConfig is init's one argument.
+type initConfig struct {
+	Listen   int         `json:"listen"` // the listening socket
+	Net      forkbox.Net `json:"net"`
+	Rootless bool        `json:"rootless"`
+}

@@ -1,0 +1,208 @@
+//go:build linux
+
+package native
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"syscall"
+
+	"github.com/forkbox/forkbox/internal/linux"
+)
+
+// A veil is what lies between reality and a box: two small layers of an
+// overlay that make secrets look empty, host sockets and the store look
+// absent, and give the box its own /etc/hosts. Layers, not mounts: there is
+// nothing to unmount in the box, writes to a hidden place work and are changes
+// like any other, and files can be renamed over.
+//
+// It is on a tmpfs made for the box, because overlayfs refuses a lower layer
+// that lies inside another lower layer, and the store lies inside /.
+//
+//	top     empty directories and files, the box's own files, absences
+//	bottom  a deletion under each empty directory: what hides reality's
+type veil struct {
+	dir      string
+	rootless bool
+	steps    map[string]func(s *linux.Script, path string) // by layer and path
+	order    []string
+	dirs     map[string]string // where directories really are
+}
+
+const (
+	top    = "top"
+	bottom = "bottom"
+)
+
+func newVeil(dir string, rootless bool) *veil {
+	return &veil{dir: dir, rootless: rootless, steps: map[string]func(*linux.Script, string){}, dirs: map[string]string{}}
+}
+
+// empty makes a directory or file look empty, with the owner and mode it has.
+// What does not exist stays absent, also when reality makes it later.
+func (v *veil) empty(path string) {
+	path, st := v.resolve(path)
+	switch {
+	case path == "":
+	case st == nil:
+		v.put(top, path, func(s *linux.Script, p string) { s.Whiteout(p) })
+	case st.Mode()&os.ModeSymlink != 0:
+		// Hide the link and, wherever it is, what it leads to.
+		v.put(top, path, func(s *linux.Script, p string) { s.Whiteout(p) })
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			v.empty(target)
+		}
+	case st.IsDir():
+		v.put(top, path, v.mkdir(st))
+		v.put(bottom, path, func(s *linux.Script, p string) { s.Whiteout(p) })
+	default:
+		v.put(top, path, func(s *linux.Script, p string) {
+			s.WriteFile(p, int(st.Mode().Perm()), nil)
+			v.chown(s, p, st)
+		})
+	}
+}
+
+// absent makes a path not exist.
+func (v *veil) absent(path string) {
+	if path, _ := v.resolve(path); path != "" {
+		v.put(top, path, func(s *linux.Script, p string) { s.Whiteout(p) })
+	}
+}
+
+// write gives the box a file of its own instead of reality's.
+func (v *veil) write(path string, content []byte) {
+	if path, _ := v.resolve(path); path != "" {
+		v.put(top, path, func(s *linux.Script, p string) { s.WriteFile(p, 0o644, content) })
+	}
+}
+
+// resolve follows symlinks in all but the last component. An empty path means
+// that the parent does not exist: there is nothing to veil.
+func (v *veil) resolve(path string) (string, os.FileInfo) {
+	parent := filepath.Dir(path)
+	dir, known := v.dirs[parent]
+	if !known {
+		dir, _ = filepath.EvalSymlinks(parent)
+		v.dirs[parent] = dir
+	}
+	if dir == "" {
+		return "", nil
+	}
+	path = filepath.Join(dir, filepath.Base(path))
+	st, err := os.Lstat(path)
+	if err != nil {
+		return path, nil
+	}
+	return path, st
+}
+
+func (v *veil) put(layer, path string, step func(*linux.Script, string)) {
+	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
+		if _, made := v.steps[layer+dir]; made {
+			break
+		}
+		st, err := os.Lstat(dir)
+		if err != nil {
+			return
+		}
+		v.add(layer+dir, v.mkdir(st))
+	}
+	v.add(layer+path, step)
+}
+
+func (v *veil) add(key string, step func(*linux.Script, string)) {
+	if _, made := v.steps[key]; !made {
+		v.order = append(v.order, key)
+		v.steps[key] = step
+	}
+}
+
+// mkdir makes a directory that looks like the one it stands for: overlayfs
+// shows the attributes of the topmost layer.
+func (v *veil) mkdir(st os.FileInfo) func(*linux.Script, string) {
+	return func(s *linux.Script, p string) {
+		s.Mkdir(p, int(st.Mode().Perm())|special(st.Mode()))
+		v.chown(s, p, st)
+	}
+}
+
+func (v *veil) chown(s *linux.Script, p string, st os.FileInfo) {
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok && !v.rootless && (sys.Uid != 0 || sys.Gid != 0) {
+		s.Chown(p, int(sys.Uid), int(sys.Gid))
+	}
+}
+
+// special gives the setuid, setgid and sticky bits as the kernel wants them.
+func special(mode os.FileMode) int {
+	bits := 0
+	for _, b := range []struct {
+		mode os.FileMode
+		bit  int
+	}{{os.ModeSetuid, 0o4000}, {os.ModeSetgid, 0o2000}, {os.ModeSticky, 0o1000}} {
+		if mode&b.mode != 0 {
+			bits |= b.bit
+		}
+	}
+	return bits
+}
+
+// build makes the layers. Parents sort before what is in them.
+func (v *veil) build(s *linux.Script) {
+	s.Mount("forkbox", v.dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755,size=1m")
+	s.Mkdir(filepath.Join(v.dir, top), 0o755)
+	s.Mkdir(filepath.Join(v.dir, bottom), 0o755)
+	sort.Strings(v.order)
+	for _, key := range v.order {
+		v.steps[key](s, filepath.Join(v.dir, key))
+	}
+}
+
+// lower lists the layers of the veil that go above reality's directory path.
+func (v *veil) lower(path string) []string {
+	var dirs []string
+	for _, layer := range []string{top, bottom} {
+		if v.covers(layer, path) {
+			dirs = append(dirs, filepath.Join(v.dir, layer, path))
+		}
+	}
+	return dirs
+}
+
+// covers: is there a directory for path in the layer? The keys in it start
+// with path, and path itself is one of them unless it is the root.
+func (v *veil) covers(layer, path string) bool {
+	for _, key := range v.order {
+		if strings.HasPrefix(key, layer+strings.TrimSuffix(path, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// liveSockets lists the unix sockets that something on the host is bound to.
+// A box could not connect to them through an overlay anyway; it does not see
+// them either.
+func liveSockets() []string {
+	raw, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	var list []string
+	for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
+		_, path, ok := strings.Cut(lines.Text(), " /")
+		if path = "/" + path; !ok || seen[path] {
+			continue
+		}
+		seen[path] = true
+		if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSocket != 0 {
+			list = append(list, path)
+		}
+	}
+	return list
+}

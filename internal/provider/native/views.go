@@ -1,0 +1,175 @@
+//go:build linux
+
+package native
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// view is one thing to put into a box's root.
+type view struct {
+	Path string
+	Kind viewKind
+	Link string // target of a symlink
+	File bool   // plain, and not a directory
+	Attr int    // MOUNT_ATTR_*
+	May  bool   // a failure leaves it empty and is reported, instead of failing the box
+}
+
+type viewKind int
+
+const (
+	overlaid  viewKind = iota // copy-on-write view of the directory Path
+	plain                     // the file or read-only filesystem as it is, read-only
+	directory                 // a directory that holds other views
+	symlink
+)
+
+// rootViews is what a box of a root daemon consists of: / and every other
+// filesystem, whole.
+func rootViews(mounts []mount, hidden []string) []view {
+	views := []view{{Path: "/"}}
+	for _, m := range mounts {
+		if m.Point == "/" || below(m.Point, hidden...) {
+			continue
+		}
+		v := view{Path: m.Point, Attr: m.Attr, May: unruly(m.FSType)}
+		if m.Plain {
+			v.Kind = plain
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
+// unruly filesystems may refuse to be the lower layer of an overlay, or not
+// answer. A box without one of them is still a box, and says so.
+func unruly(fstype string) bool {
+	switch fstype {
+	case "cifs", "smb3", "9p", "ceph", "overlay", "virtiofs":
+		return true
+	}
+	return strings.HasPrefix(fstype, "fuse") || strings.HasPrefix(fstype, "nfs")
+}
+
+// userViews is what a box of an unprivileged daemon consists of. In a user
+// namespace overlayfs refuses a lower directory that has mounts below it, so
+// those are descended into.
+func userViews(mounts []mount, points, hidden []string) []view {
+	w := &walker{points: points, hidden: hidden, mounts: map[string]mount{}}
+	for _, m := range mounts {
+		w.mounts[m.Point] = m
+	}
+	w.descend("/")
+	return w.views
+}
+
+type walker struct {
+	points []string         // every mount point on the host
+	mounts map[string]mount // those of real filesystems
+	hidden []string
+	views  []view
+}
+
+func (w *walker) descend(dir string) {
+	// A directory that this user cannot read has nothing in it to show.
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		if !below(path, w.hidden...) {
+			w.entry(path, entry.Type())
+		}
+	}
+}
+
+func (w *walker) entry(path string, kind fs.FileMode) {
+	switch {
+	case kind&fs.ModeSymlink != 0:
+		if target, err := os.Readlink(path); err == nil {
+			w.add(view{Path: path, Kind: symlink, Link: target})
+		}
+	case kind.IsRegular():
+		w.add(view{Path: path, Kind: plain, File: true, May: true})
+	case kind.IsDir():
+		w.dir(path)
+	}
+}
+
+func (w *walker) dir(path string) {
+	m, real := w.mounts[path]
+	switch {
+	case path == "/run" && w.mountsBelow(path):
+		w.run()
+	case below(path, notShown...), w.isMount(path) && !real:
+		w.add(view{Path: path, Kind: directory})
+	case w.mountsBelow(path):
+		w.add(view{Path: path, Kind: directory})
+		w.descend(path)
+	case real && m.Plain:
+		w.add(view{Path: path, Kind: plain, Attr: m.Attr, May: true})
+	case w.barren(path):
+		w.add(view{Path: path, Kind: directory})
+	default:
+		w.add(view{Path: path, Attr: m.Attr, May: unruly(m.FSType)})
+	}
+}
+
+// barren directories have nothing that this user could see or change, now or
+// (being someone else's) soon: they need no overlay of their own.
+func (w *walker) barren(path string) bool {
+	if unix.Access(path, unix.W_OK) == nil {
+		return false
+	}
+	entries, err := os.ReadDir(path)
+	return err != nil || len(entries) == 0
+}
+
+// runShown are the parts of /run that programs read: resolver configuration,
+// locks, state. The rest of it is sockets and other people's sessions.
+var runShown = []string{
+	"NetworkManager", "connman", "lock", "nscd", "resolvconf", "systemd/resolve",
+	"utmp", "motd.dynamic",
+}
+
+func (w *walker) run() {
+	for _, dir := range []string{"/run", "/run/user", filepath.Join("/run/user", strconv.Itoa(os.Geteuid()))} {
+		w.add(view{Path: dir, Kind: directory})
+	}
+	for _, name := range runShown {
+		path := filepath.Join("/run", name)
+		st, err := os.Lstat(path)
+		if err != nil || w.mountsBelow(path) {
+			continue
+		}
+		if parent := filepath.Dir(path); parent != "/run" {
+			w.add(view{Path: parent, Kind: directory})
+		}
+		w.entry(path, st.Mode().Type())
+	}
+}
+
+func (w *walker) add(v view) { w.views = append(w.views, v) }
+
+func (w *walker) isMount(path string) bool {
+	for _, p := range w.points {
+		if p == path {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *walker) mountsBelow(path string) bool {
+	for _, p := range w.points {
+		if strings.HasPrefix(p, path+"/") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,36 @@
+package forkbox
+
+import "context"
+
+// Ledger is the durable record. Every state change is written here before it
+// is acted on, so that after a crash the ledger knows of everything that may
+// exist.
+type Ledger interface {
+	// AddBox records a new box. A taken name is an Exists error; names are
+	// unique per owner.
+	AddBox(ctx context.Context, box Box) error
+	// UpdateBox replaces the record of an existing box.
+	UpdateBox(ctx context.Context, box Box) error
+	// DeleteBox forgets a box and its execs. It can be repeated.
+	DeleteBox(ctx context.Context, id string) error
+	// Box finds one by exact id.
+	Box(ctx context.Context, id string) (Box, error)
+	// Boxes lists those of one owner, oldest first; a nil uid means everybody's.
+	// With states given, only boxes in one of them: a restart has to look at
+	// the few that were busy, not at ten thousand at rest.
+	Boxes(ctx context.Context, uid *int, states ...State) ([]Box, error)
+	// FindBoxes lists those of one owner whose id or name begins with prefix,
+	// exact matches first, then oldest first. It may leave off all but the
+	// first few.
+	FindBoxes(ctx context.Context, uid int, prefix string) ([]Box, error)
+
+	// AddExec records a new exec and gives it its ID: "1", "2", … within the box.
+	AddExec(ctx context.Context, exec Exec) (Exec, error)
+	// UpdateExec replaces the record of an existing exec.
+	UpdateExec(ctx context.Context, exec Exec) error
+	Exec(ctx context.Context, box, id string) (Exec, error)
+	// Execs lists those of a box, oldest first.
+	Execs(ctx context.Context, box string) ([]Exec, error)
+
+	Close() error
+}

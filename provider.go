@@ -1,0 +1,66 @@
+package forkbox
+
+import (
+	"context"
+	"os"
+)
+
+// Provider is an isolation technology: it turns a box at rest into an
+// [Instance] that runs commands. It keeps no record of its own; whatever it
+// needs to find an instance again after a restart, it finds from the box's id.
+//
+// Fail closed: a provider that cannot give what the box asks for (a network
+// mode, a hidden path) returns an Unsupported error with a hint. It never
+// starts something weaker.
+type Provider interface {
+	Name() string
+
+	// Prepare makes the storage of a new box. It starts nothing.
+	Prepare(ctx context.Context, box Box) error
+
+	// Start makes the box's mounts and namespaces and starts its init.
+	// When it fails nothing is left behind, and the box's data is untouched.
+	Start(ctx context.Context, box Box) (Instance, error)
+
+	// Attach finds the instance that an earlier process of this program
+	// started and that still runs. When there is none it clears what that
+	// instance may have left and returns a NotFound error.
+	Attach(ctx context.Context, box Box) (Instance, error)
+
+	// Remove deletes the storage of a box that does not run. It can be
+	// repeated: removing what is gone succeeds.
+	Remove(ctx context.Context, box Box) error
+
+	// Changes calls yield for every change of the box, in path order within
+	// each filesystem. Its cost depends on what changed, not on the base.
+	Changes(ctx context.Context, box Box, yield func(Change) error) error
+
+	// Checks tries what this provider needs on this host, for real.
+	Checks(ctx context.Context) []Check
+}
+
+// Instance is a running box.
+type Instance interface {
+	// Exec starts a command. The instance owns stdio and log from here on,
+	// also when it fails. The exec's exit arrives through the events handler
+	// given to Watch.
+	Exec(ctx context.Context, id string, spec ExecSpec, owner Owner, stdio Stdio, log *os.File, logCap int64) error
+
+	// Watch delivers exits, first those that happened before Watch was
+	// called, until the instance ends. It is called once, right after Start
+	// or Attach. running lists the execs that are still running.
+	Watch(exited func(execID string, exit Exit, out Output)) (running []string, err error)
+
+	Signal(ctx context.Context, execID string, signal int) error
+	// Kill ends an exec with everything it started: TERM, a grace, KILL.
+	Kill(ctx context.Context, execID string, grace Grace) error
+	Resize(ctx context.Context, execID string, size Size) error
+	Processes(ctx context.Context) ([]Process, error)
+
+	// Stop ends every process in the box and waits until its mounts and
+	// namespaces are gone.
+	Stop(ctx context.Context, grace Grace) error
+
+	// Done is closed when the instance has ended, for whatever reason.
+	Done() <-chan struct{}
+}
