@@ -4,6 +4,7 @@ package native
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -139,11 +140,16 @@ func (p *plan) view(s *linux.Script, v view) {
 }
 
 // stub makes the directory that a view is mounted on, where the parent does
-// not show one.
+// not show one. It has reality's mode, so that it is no change.
 func (p *plan) stub(s *linux.Script, path string) {
-	if p.rootless {
-		s.Mkdir(p.at(path), 0o755)
+	if !p.rootless {
+		return
 	}
+	mode := 0o755
+	if st, err := os.Lstat(path); err == nil {
+		mode = int(st.Mode().Perm()) | special(st.Mode())
+	}
+	s.Mkdir(p.at(path), mode)
 }
 
 func (p *plan) stubLike(s *linux.Script, v view) {

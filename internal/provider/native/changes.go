@@ -4,11 +4,46 @@ package native
 
 import (
 	"context"
+	"os"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/change"
 )
 
+// Changes reads them off the box's upper directories; the box may run.
 func (p *Provider) Changes(ctx context.Context, box forkbox.Box, yield func(forkbox.Change) error) error {
-	return nil
+	uppers, err := p.store.Uppers(box.ID)
+	if err != nil {
+		return err
+	}
+	src := change.Source{Base: "/", XattrPrefix: "trusted.overlay.", Hidden: []string{p.home}}
+	for _, u := range uppers {
+		src.Uppers = append(src.Uppers, change.Upper{Mount: u.Mount, Dir: u.Dir})
+	}
+	for _, e := range p.secrets(box) {
+		src.Hidden = append(src.Hidden, e.Path, e.Target)
+	}
+	if p.rootless {
+		src.XattrPrefix, src.IgnoreOwner = "user.overlay.", true
+		src.Skip = stubs(src.Uppers)
+	}
+	return change.Read(ctx, src, yield)
 }
-func (p *Provider) Checks(ctx context.Context) []forkbox.Check { return nil }
+
+// stubs recognises, in an unprivileged box, the files that were only mounted
+// over: outside of every overlay, whatever reality has the box cannot change.
+func stubs(uppers []change.Upper) func(path string) bool {
+	var overlays []string
+	for _, u := range uppers {
+		if u.Mount != "/" {
+			overlays = append(overlays, u.Mount)
+		}
+	}
+	return func(path string) bool {
+		if below(path, overlays...) {
+			return false
+		}
+		st, err := os.Lstat(path)
+		return err == nil && !st.IsDir()
+	}
+}

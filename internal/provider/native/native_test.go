@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func testProvider(t *testing.T) *Provider {
+func testProvider(t testing.TB) *Provider {
 	home, err := os.MkdirTemp("", "fbtest-")
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,178 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
+)
+
+// Checks tries what a box needs, for real, and where something fails says
+// what to change.
+func (p *Provider) Checks(ctx context.Context) []forkbox.Check {
+	checks := []forkbox.Check{p.checkKernel(), p.checkUserNamespaces()}
+	checks = append(checks, p.checkStore(), p.checkBox(ctx, forkbox.NetNone), p.checkBox(ctx, forkbox.NetHost))
+	return append(checks, checkCgroups(), checkContainer())
+}
+
+func (p *Provider) checkKernel() forkbox.Check {
+	var uts unix.Utsname
+	_ = unix.Uname(&uts)
+	c := forkbox.Check{Name: "kernel", Status: forkbox.OK, Detail: "Linux " + unix.ByteSliceToString(uts.Release[:])}
+	if !linux.KernelAtLeast(5, 12) {
+		c.Status, c.Remedy = forkbox.Fail, "forkbox needs Linux 5.12 or later"
+	}
+	if p.rootless {
+		c.Detail += ", without root: boxes have one user, you; directories of reality cannot be renamed in them (programs see EXDEV and copy)"
+	} else {
+		c.Detail += ", as root: boxes have every user"
+	}
+	return c
+}
+
+// userNamespaceKnobs are the settings by which distributions forbid
+// unprivileged user namespaces, with the value that allows them.
+var userNamespaceKnobs = []struct{ path, bad, remedy string }{
+	{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
+		"AppArmor restricts user namespaces: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or give the forkbox program an AppArmor profile with `userns,`"},
+	{"/proc/sys/kernel/unprivileged_userns_clone", "0",
+		"sudo sysctl -w kernel.unprivileged_userns_clone=1"},
+	{"/proc/sys/user/max_user_namespaces", "0",
+		"sudo sysctl -w user.max_user_namespaces=15000"},
+}
+
+func (p *Provider) checkUserNamespaces() forkbox.Check {
+	c := forkbox.Check{Name: "user namespaces", Status: forkbox.OK, Detail: "a process can enter one"}
+	if err := p.tryUserNamespace(); err != nil {
+		c.Status, c.Detail = forkbox.Fail, err.Error()
+		c.Remedy = "run the daemon as root: sudo forkbox serve"
+		for _, knob := range userNamespaceKnobs {
+			if raw, err := os.ReadFile(knob.path); err == nil && strings.TrimSpace(string(raw)) == knob.bad {
+				c.Remedy = knob.remedy
+				break
+			}
+		}
+	}
+	return c
+}
+
+// tryUserNamespace enters one and mounts in it: AppArmor lets a process enter
+// and takes its capabilities away there.
+func (p *Provider) tryUserNamespace() error {
+	s := linux.NewScript()
+	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS)
+	if p.rootless {
+		s.MapSelf(os.Geteuid(), os.Getegid())
+	}
+	s.Private()
+	s.Mount("forkbox", p.veilDir(), "tmpfs", 0, "")
+	child, err := s.Fork(flags)
+	if err != nil {
+		return err
+	}
+	_, err = child.Wait(buildLimit)
+	_ = child.Hold().Wait()
+	return err
+}
+
+func (p *Provider) checkStore() forkbox.Check {
+	c := forkbox.Check{Name: "store", Status: forkbox.OK}
+	var st unix.Statfs_t
+	if err := unix.Statfs(p.home, &st); err != nil {
+		return forkbox.Check{Name: c.Name, Status: forkbox.Fail, Detail: err.Error(), Remedy: "set FORKBOX_HOME to a directory you can write to"}
+	}
+	free := st.Bavail * uint64(st.Bsize)
+	c.Detail = fmt.Sprintf("%s on %s, %d MiB free", p.home, fsName(st.Type), free>>20)
+	switch {
+	case st.Type == unix.OVERLAYFS_SUPER_MAGIC:
+		c.Status = forkbox.Warn
+		c.Remedy = "overlayfs cannot write to overlayfs (a container's own filesystem): set FORKBOX_HOME to a volume, or to a directory on tmpfs"
+	case st.Type == unix.NFS_SUPER_MAGIC:
+		c.Status = forkbox.Warn
+		c.Remedy = "overlayfs cannot write to NFS: set FORKBOX_HOME to a local disk"
+	case free < 1<<30:
+		c.Status, c.Remedy = forkbox.Warn, "less than 1 GiB is free for what boxes write"
+	}
+	return c
+}
+
+func fsName(magic int64) string {
+	names := map[int64]string{
+		unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs",
+		unix.TMPFS_MAGIC: "tmpfs", unix.OVERLAYFS_SUPER_MAGIC: "overlayfs", unix.NFS_SUPER_MAGIC: "nfs",
+		0x2fc12fc1: "zfs", 0xf2f52010: "f2fs",
+	}
+	if name := names[magic]; name != "" {
+		return name
+	}
+	return fmt.Sprintf("filesystem type %#x", magic)
+}
+
+// checkBox makes a box, runs init in it, and takes it down again.
+func (p *Provider) checkBox(ctx context.Context, net forkbox.Net) forkbox.Check {
+	c := forkbox.Check{Name: "a box with --net " + string(net), Status: forkbox.OK}
+	box := forkbox.Box{ID: fmt.Sprintf("doctor-%d-%s", time.Now().UnixNano(), net), Name: "doctor", Net: net,
+		Owner: forkbox.Owner{UID: os.Geteuid(), GID: os.Getegid()}}
+	defer p.Remove(context.WithoutCancel(ctx), box)
+	err := p.Prepare(ctx, box)
+	if err == nil {
+		err = p.tryBox(ctx, box)
+	}
+	if err != nil {
+		c.Status, c.Detail = forkbox.Fail, err.Error()
+		c.Remedy = "see the checks above"
+		return c
+	}
+	c.Detail = "started and stopped"
+	if net == forkbox.NetHost {
+		c.Detail += "; it shares the host's network and abstract sockets"
+	}
+	return c
+}
+
+func (p *Provider) tryBox(ctx context.Context, box forkbox.Box) error {
+	i, err := p.Start(ctx, box)
+	if err != nil {
+		return err
+	}
+	_, err = i.Processes(ctx)
+	if stopErr := i.Stop(context.WithoutCancel(ctx), 0); err == nil {
+		err = stopErr
+	}
+	return err
+}
+
+func checkCgroups() forkbox.Check {
+	c := forkbox.Check{Name: "cgroups", Status: forkbox.Info}
+	var st unix.Statfs_t
+	_ = unix.Statfs("/sys/fs/cgroup", &st)
+	_, hybrid := os.Stat("/sys/fs/cgroup/unified")
+	switch {
+	case st.Type == unix.CGROUP2_SUPER_MAGIC:
+		c.Detail = "version 2"
+	case hybrid == nil:
+		c.Detail = "version 1 and 2 (hybrid)"
+	default:
+		c.Detail = "version 1, or none"
+	}
+	c.Detail += "; boxes have a cgroup namespace and no limits yet"
+	return c
+}
+
+func checkContainer() forkbox.Check {
+	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(mark); err == nil {
+			return forkbox.Check{Name: "container", Status: forkbox.Info,
+				Detail: mark + " exists: this may be a container, whose limits apply to boxes too"}
+		}
+	}
+	return forkbox.Check{Name: "container", Status: forkbox.Info, Detail: "not inside one"}
+}
