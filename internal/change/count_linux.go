@@ -53,7 +53,7 @@ func (w *walker) countOne(t *toll, dir int, name, path, origin string, depth int
 		return keepFatal(err)
 	}
 	t.entries++
-	if w.hidden[path] {
+	if w.hidden[path] || w.hidden[w.fromPath(origin)] {
 		return nil
 	}
 	t.bytes += f.bytes()

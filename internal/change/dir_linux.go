@@ -18,29 +18,38 @@ func (w *walker) dir(e *entry) error {
 		return w.unreadable(e, err)
 	}
 	defer unix.Close(upper)
-	sub := &place{path: e.path, upper: upper, base: none, origin: originOf(e.in.origin, e.name), depth: e.in.depth + 1, hidden: e.hidden}
+	sub := &place{path: e.path, upper: upper, base: none, origin: originOf(e.in.origin, e.name), depth: e.in.depth + 1, hidden: e.hidden, moved: e.in.moved}
 	sub.readMarks(w.src.XattrPrefix)
+	from, redirected := redirect(upper, ".", e.in.origin, w.src.XattrPrefix)
+	if !sub.opaque && !redirected {
+		// Below an opaque directory overlayfs marks nothing: what it did not
+		// move there is not there.
+		sub.opaque = e.in.opaque
+	}
 	if !searchable(upper) {
 		return w.unreadable(e, unix.EACCES)
 	}
 	defer func() { closeDir(sub.base) }()
-	if err := w.dirItself(e, sub); err != nil {
+	if sub.opaque || from == sub.origin {
+		from = "" // replaced, or moved and moved back
+	}
+	if err := w.dirItself(e, sub, from); err != nil {
 		return err
 	}
 	return w.walk(sub)
 }
 
 // dirItself reports what changed of the directory, and finds the directory of
-// the base that belongs to sub.
-func (w *walker) dirItself(e *entry, sub *place) error {
+// the base that belongs to sub. from is where it was moved from, if it was.
+func (w *walker) dirItself(e *entry, sub *place, from string) error {
 	switch {
 	case e.hidden:
 		return w.hiddenDir(e)
-	case !sub.opaque:
-		if done, err := w.renamed(e, sub); done || err != nil {
+	case from != "":
+		if done, err := w.renamed(e, sub, from); done || err != nil {
 			return err
 		}
-	default:
+	case sub.opaque:
 		if moved, err := w.movedAway(e); err != nil {
 			return err
 		} else if moved {
@@ -92,9 +101,8 @@ func (w *walker) sameDir(e *entry, sub *place) error {
 // renamed reports a directory that was moved here as a whole, with what lay
 // here before, for that is lost. What is below it is then compared with the
 // base at the old path.
-func (w *walker) renamed(e *entry, sub *place) (bool, error) {
-	origin, ok := redirect(sub.upper, ".", e.in.origin, w.src.XattrPrefix)
-	if !ok {
+func (w *walker) renamed(e *entry, sub *place, origin string) (bool, error) {
+	if w.below(w.fromPath(origin)) {
 		return false, nil
 	}
 	base, err := openPath(w.moves.base, origin)
@@ -105,7 +113,7 @@ func (w *walker) renamed(e *entry, sub *place) (bool, error) {
 		closeDir(base)
 		return true, err
 	}
-	sub.base, sub.origin = base, origin
+	sub.base, sub.origin, sub.moved = base, origin, true
 	from := *e
 	from.state, from.baseDir, from.baseName = present, base, "."
 	if from.base, err = lstat(base, "."); err != nil {

@@ -34,10 +34,10 @@ type entry struct {
 // entry reports what changed at one name of a directory, and below it.
 func (w *walker) entry(p *place, name string) error {
 	e := &entry{in: p, name: name, path: join(p.path, name), baseDir: p.base, baseName: name}
-	if w.skipped(e.path, true) {
-		return nil
+	if err := w.upTo(e.path); err != nil || w.skipped(e.path, true) {
+		return err
 	}
-	e.cover = !p.hidden && w.hidden[e.path]
+	e.cover = !p.hidden && w.isHidden(p, name, e.path)
 	e.hidden = p.hidden || e.cover
 	up, err := lstat(p.upper, name)
 	if err != nil && !errors.Is(err, unix.ENOENT) {
@@ -57,6 +57,12 @@ func (w *walker) entry(p *place, name string) error {
 		return w.dir(e)
 	}
 	return w.leaf(e)
+}
+
+// isHidden says whether the box saw nothing at a path. In a renamed directory
+// that is decided by where the base lies: a move must not reveal it.
+func (w *walker) isHidden(p *place, name, path string) bool {
+	return w.hidden[path] || p.moved && w.hidden[w.fromPath(originOf(p.origin, name))]
 }
 
 // whiteout says whether a file in the upper marks a deletion.

@@ -63,7 +63,7 @@ func (m *moves) look(dir int, name, origin string, depth int) error {
 	}
 	defer unix.Close(sub)
 	at := originOf(origin, name)
-	if from, ok := redirect(sub, ".", origin, m.prefix); ok {
+	if from, ok := redirect(sub, ".", origin, m.prefix); ok && from != at {
 		at = from
 		m.found[from] = true
 	}

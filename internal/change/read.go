@@ -40,10 +40,10 @@ type Source struct {
 	Skip func(path string) bool
 }
 
-// Read calls yield for every change, sorted by [Compare] within each
-// filesystem, filesystems sorted by mount point. It holds one directory's
-// names at a time for each level it is below. The box may be running and the
-// base may change meanwhile; what vanishes while it is read is no error.
+// Read calls yield for every change, sorted by [Compare]. It holds the names
+// of one directory for each level it has descended, nothing else. The box may
+// be running and the base may change meanwhile; what vanishes while it is read
+// is no error.
 func Read(ctx context.Context, src Source, yield func(forkbox.Change) error) error {
 	src.Uppers = slices.Clone(src.Uppers)
 	slices.SortFunc(src.Uppers, func(a, b Upper) int { return Compare(a.Mount, b.Mount) })

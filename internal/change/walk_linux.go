@@ -22,7 +22,8 @@ type walker struct {
 	yield  func(forkbox.Change) error
 	mounts map[string]bool // where a filesystem of its own begins
 	hidden map[string]bool
-	moves  *moves // of the filesystem that is being read
+	ahead  []Upper // filesystems that were not read yet, sorted
+	moves  *moves  // of the filesystem that is being read
 	effort effort
 	comparer
 }
@@ -37,6 +38,7 @@ type place struct {
 
 	opaque  bool // nothing of the base shines through
 	marked  bool // whiteouts may be marked by an attribute
+	moved   bool // it lies in, or is, a renamed directory
 	hidden  bool // the box was not shown the base
 	unknown bool // the base is there but may not be read
 }
@@ -49,12 +51,31 @@ func read(ctx context.Context, src Source, yield func(forkbox.Change) error) (ef
 	for _, h := range src.Hidden {
 		w.hidden[path.Clean(h)] = true
 	}
-	for _, u := range src.Uppers {
-		if err := w.filesystem(u); err != nil {
+	w.ahead = src.Uppers
+	for len(w.ahead) > 0 {
+		if err := w.nextFilesystem(); err != nil {
 			return w.effort, err
 		}
 	}
 	return w.effort, nil
+}
+
+// upTo reads the filesystems that are mounted at path or sort before it, so
+// that the changes of all of them come out in one order.
+func (w *walker) upTo(path string) error {
+	for len(w.ahead) > 0 && Compare(w.ahead[0].Mount, path) <= 0 {
+		if err := w.nextFilesystem(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) nextFilesystem() error {
+	u, outer := w.ahead[0], w.moves
+	w.ahead = w.ahead[1:]
+	defer func() { w.moves = outer }()
+	return w.filesystem(u)
 }
 
 func (w *walker) filesystem(u Upper) error {
@@ -69,6 +90,9 @@ func (w *walker) filesystem(u Upper) error {
 	}
 	defer closeDir(base)
 	p := &place{path: u.Mount, upper: upper, base: base, hidden: w.below(u.Mount)}
+	if p.hidden {
+		p.base = none
+	}
 	w.moves = &moves{prefix: w.src.XattrPrefix, mount: u.Mount, upper: upper, base: base}
 	p.readMarks(w.src.XattrPrefix)
 	if err := w.root(p); err != nil {

@@ -54,7 +54,7 @@ func (w *walker) xattrNames(dir int, name string) []string {
 	return names
 }
 
-func (w *walker) sameXattrs(e entry) bool {
+func (w *walker) sameXattrs(e *entry) bool {
 	names := w.xattrNames(e.in.upper, e.name)
 	if !slices.Equal(names, w.xattrNames(e.baseDir, e.baseName)) {
 		return false

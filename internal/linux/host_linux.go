@@ -23,13 +23,14 @@ func HasLowerdirPlus() bool {
 	fs, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		// Not allowed outside of a user namespace; go by the kernel's age.
-		return kernelAtLeast(6, 5)
+		return KernelAtLeast(6, 5)
 	}
 	defer unix.Close(fs)
 	return unix.FsconfigSetString(fs, "lowerdir+", "/") == nil
 }
 
-func kernelAtLeast(major, minor int) bool {
+// KernelAtLeast compares the running kernel's version.
+func KernelAtLeast(major, minor int) bool {
 	var uts unix.Utsname
 	if err := unix.Uname(&uts); err != nil {
 		return false

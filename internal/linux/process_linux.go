@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,8 +14,10 @@ import (
 // for another one that got its pid.
 type Process struct {
 	PID int
-	fd  int
 	own bool // our child: has to be reaped
+
+	mu sync.Mutex
+	fd int // -1 once it has ended: the number may be another process's by then
 }
 
 // Hold takes over the pidfd of a child.
@@ -31,6 +34,11 @@ func Find(pid int) (*Process, error) {
 
 // Kill sends a signal. A process that is gone is no error.
 func (p *Process) Kill(sig unix.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fd < 0 {
+		return nil
+	}
 	err := unix.PidfdSendSignal(p.fd, sig, nil, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return nil
@@ -39,10 +47,10 @@ func (p *Process) Kill(sig unix.Signal) error {
 }
 
 // Wait returns when the process has ended, reaps it if it is ours, and lets
-// it go. The exit of a pid namespace's init comes after its last process and,
+// it go. It is called once. The exit of a pid namespace's init comes after its last process and,
 // with its mount namespace, its last mount.
 func (p *Process) Wait() error {
-	defer unix.Close(p.fd)
+	defer p.release()
 	fds := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}
 	for {
 		_, err := unix.Poll(fds, -1)
@@ -62,6 +70,13 @@ func (p *Process) Wait() error {
 			return err
 		}
 	}
+}
+
+func (p *Process) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	unix.Close(p.fd)
+	p.fd = -1
 }
 
 // LastCapability is the highest capability this kernel knows.

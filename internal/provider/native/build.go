@@ -66,9 +66,13 @@ func (p *plan) script() *linux.Script {
 	s.Dup(p.null, 0)
 	s.Dup(p.stderr, 1)
 	s.Dup(p.stderr, 2)
-	s.Exec(p.program, []string{InitName, p.config()}, []string{"GOMAXPROCS=2", "GOTRACEBACK=single"})
+	s.Exec(p.program, []string{InitName, p.config()}, initEnv)
 	return s
 }
+
+// initEnv keeps init small and its start quick: without the last one the Go
+// runtime would read cgroup files through the box's fresh /proc.
+var initEnv = []string{"GOMAXPROCS=2", "GOTRACEBACK=single", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"}
 
 func (p *plan) config() string {
 	c, err := json.Marshal(initConfig{Listen: p.listener, Net: p.box.Net, Rootless: p.rootless})

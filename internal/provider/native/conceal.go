@@ -29,8 +29,9 @@ func (p *Provider) conceal(box forkbox.Box) (*veil, []string) {
 		}
 	}
 	for _, socket := range liveSockets() {
-		if !below(socket, hidden...) && !secrets.Allowed(socket, box.AllowSecrets) {
-			v.absent(socket)
+		path, _ := v.resolve(socket)
+		if !below(path, hidden...) && !below(path, notShown...) && !secrets.Allowed(socket, box.AllowSecrets) {
+			v.absent(path)
 		}
 	}
 	v.write("/etc/hostname", []byte(box.Name+"\n"))

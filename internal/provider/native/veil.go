@@ -196,7 +196,8 @@ func liveSockets() []string {
 	var list []string
 	for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
 		_, path, ok := strings.Cut(lines.Text(), " /")
-		if path = "/" + path; !ok || seen[path] {
+		// Some are bound through /proc/self/fd, as ours are: not a place.
+		if path = "/" + path; !ok || seen[path] || below(path, "/proc") {
 			continue
 		}
 		seen[path] = true

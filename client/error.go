@@ -1,0 +1,46 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/forkbox/forkbox"
+)
+
+// ErrorBody is how the API, and the CLI with --json, says that something went
+// wrong.
+type ErrorBody struct {
+	Error *forkbox.Error `json:"error"`
+}
+
+// refusal is the error in a response that is not a success.
+func refusal(op string, resp *http.Response) error {
+	var body ErrorBody
+	err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&body)
+	if err != nil || body.Error == nil {
+		return forkbox.Errorf(forkbox.Internal, op, "the daemon answered %s", resp.Status).
+			Hint("is that socket a forkbox daemon's? see: forkbox doctor")
+	}
+	return body.Error
+}
+
+// lost is the error of a daemon that did not answer to the end. The context's
+// own error stays what it is: the caller gave up, not the daemon.
+func lost(ctx context.Context, op string, err error) error {
+	var known *forkbox.Error
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &known):
+		return known
+	case notListening(err):
+		return forkbox.Errorf(forkbox.Unavailable, op, "no daemon is running").
+			Hint("start one: forkbox serve")
+	}
+	return forkbox.Errorf(forkbox.Unavailable, op, "the daemon does not answer: %w", err)
+}

@@ -1,0 +1,125 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/wire"
+)
+
+// Protocol is what an exec's connection is upgraded to.
+const Protocol = "forkbox-exec/1"
+
+// Message is what the two ends of an exec's connection say. The caller begins
+// with stdio, which carries the open files; the daemon answers started or
+// error, and ends with exit. In between the caller may send signal and resize.
+type Message struct {
+	Type   string         `json:"type"`
+	Have   []bool         `json:"have,omitempty"` // stdio: which of the three are open
+	Exec   *forkbox.Exec  `json:"exec,omitempty"`
+	Error  *forkbox.Error `json:"error,omitempty"`
+	Signal int            `json:"signal,omitempty"`
+	Size   *forkbox.Size  `json:"size,omitempty"`
+}
+
+// The types of a [Message].
+const (
+	MsgStdio   = "stdio"
+	MsgStarted = "started"
+	MsgError   = "error"
+	MsgExit    = "exit"
+	MsgSignal  = "signal"
+	MsgResize  = "resize"
+)
+
+// Session is an exec that the caller is attached to.
+type Session struct {
+	client *Client
+	conn   *wire.Conn
+	exec   forkbox.Exec
+	onLoss string
+
+	ended chan struct{} // closed when nothing more will be received
+	exit  *forkbox.Exec // what the exit message said; nil when the connection was lost
+}
+
+// Info is the exec as it was when it started.
+func (s *Session) Info() forkbox.Exec { return s.exec }
+
+// Wait blocks until the exec has ended. When the daemon goes away it finds the
+// exec again through the next one: an exec outlives the daemon.
+func (s *Session) Wait(ctx context.Context) (forkbox.Exec, error) {
+	select {
+	case <-s.ended:
+	case <-ctx.Done():
+		return s.exec, ctx.Err()
+	}
+	if s.exit != nil {
+		return *s.exit, nil
+	}
+	return s.rejoin(ctx)
+}
+
+// rejoinTries is how often in a row the daemon may fail to answer.
+const rejoinTries = 5
+
+func (s *Session) rejoin(ctx context.Context) (forkbox.Exec, error) {
+	pause := 20 * time.Millisecond
+	for try := 1; ; try++ {
+		asked := time.Now()
+		exec, err := s.client.WaitExec(ctx, s.exec.Box, s.exec.ID, s.onLoss)
+		if err == nil || forkbox.CodeOf(err) != forkbox.Unavailable {
+			return exec, err
+		}
+		if time.Since(asked) > time.Second {
+			try, pause = 1, 20*time.Millisecond // it answered for a while: another restart
+		}
+		if try == rejoinTries {
+			return s.exec, err
+		}
+		select {
+		case <-ctx.Done():
+			return s.exec, ctx.Err()
+		case <-time.After(pause):
+			pause *= 4
+		}
+	}
+}
+
+// Signal sends a signal to the exec.
+func (s *Session) Signal(ctx context.Context, signal int) error {
+	if s.conn.Send(Message{Type: MsgSignal, Signal: signal}) == nil {
+		return nil
+	}
+	return s.client.Signal(ctx, s.exec.Box, s.exec.ID, signal)
+}
+
+// Resize changes the size of the exec's terminal.
+func (s *Session) Resize(ctx context.Context, size forkbox.Size) error {
+	if s.conn.Send(Message{Type: MsgResize, Size: &size}) == nil {
+		return nil
+	}
+	return s.client.Resize(ctx, s.exec.Box, s.exec.ID, size)
+}
+
+// Close hangs up. What that does to an exec that still runs is what the
+// request's OnDisconnect said.
+func (s *Session) Close() error { return s.conn.Close() }
+
+// receive runs until the exit or the loss of the connection.
+func (s *Session) receive() {
+	defer close(s.ended)
+	for {
+		var msg Message
+		files, err := s.conn.Recv(&msg)
+		closeFiles(files)
+		if err != nil {
+			return
+		}
+		if msg.Type == MsgExit && msg.Exec != nil {
+			s.exit = msg.Exec
+			return
+		}
+	}
+}

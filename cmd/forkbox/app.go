@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/forkbox/forkbox/client"
+	"github.com/spf13/cobra"
+)
+
+// app is what the verbs share.
+type app struct {
+	args   []string
+	stdout io.Writer
+	stderr io.Writer
+	json   bool
+}
+
+func newApp(args []string) *app {
+	return &app{args: args, stdout: os.Stdout, stderr: os.Stderr, json: asksJSON(args)}
+}
+
+// asksJSON looks for --json by hand, because a command line that cannot be
+// parsed is also reported the way that was asked for.
+func asksJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
+}
+
+func (a *app) execute(ctx context.Context) int {
+	root := a.root()
+	if len(a.args) > 0 {
+		root.SetArgs(a.args[1:])
+	}
+	verb, err := root.ExecuteContextC(ctx)
+	return a.exitCode(verb, err)
+}
+
+// client talks to the daemon and starts one when none runs.
+func (a *app) client() *client.Client {
+	c := a.shyClient()
+	c.Redial = func(ctx context.Context) error { return a.startDaemon(ctx, c) }
+	return c
+}
+
+// shyClient talks to the daemon only where one runs already.
+func (a *app) shyClient() *client.Client { return client.New(client.DefaultSocket()) }
+
+// The groups of `forkbox help`.
+const (
+	groupStart   = "start"
+	groupLook    = "look"
+	groupManage  = "manage"
+	groupMachine = "machine"
+)
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "forkbox",
+		Short: "Fork your machine, break the copy, keep what is good",
+		Long: `forkbox forks your machine: a copy-on-write clone with the same files, packages,
+configuration and environment, in milliseconds. What runs in a box changes the
+box and nothing else.`,
+		Example: `  forkbox run -- npm update        run it on a clone and see what it did
+  forkbox new --name try           a box to work in
+  forkbox shell try                a shell in it
+  forkbox diff try                 what differs from reality
+  forkbox rm try                   as if it had never been`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		Args:              unknownVerb,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document; errors are JSON on stderr")
+	root.AddGroup(
+		&cobra.Group{ID: groupStart, Title: "Start here:"},
+		&cobra.Group{ID: groupLook, Title: "Look:"},
+		&cobra.Group{ID: groupManage, Title: "Manage:"},
+		&cobra.Group{ID: groupMachine, Title: "Machine:"},
+	)
+	root.SetHelpCommandGroupID(groupMachine)
+	a.addVerbs(root)
+	return root
+}
+
+func (a *app) addVerbs(root *cobra.Command) {
+	groups := []struct {
+		id    string
+		verbs []*cobra.Command
+	}{
+		{groupStart, []*cobra.Command{a.runVerb(), a.newVerb(), a.shellVerb(), a.execVerb()}},
+		{groupLook, []*cobra.Command{a.lsVerb(), a.showVerb(), a.diffVerb(), a.psVerb(), a.logsVerb()}},
+		{groupManage, []*cobra.Command{a.startVerb(), a.stopVerb(), a.killVerb(), a.rmVerb()}},
+		{groupMachine, []*cobra.Command{a.doctorVerb(), a.serveVerb(), a.versionVerb(), a.completionVerb()}},
+	}
+	for _, group := range groups {
+		for _, verb := range group.verbs {
+			verb.GroupID = group.id
+			verb.DisableFlagsInUseLine = true
+			root.AddCommand(verb)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"golang.org/x/term"
+)
+
+// ttyMode says when a command gets a terminal.
+type ttyMode int
+
+const (
+	ttyNever  ttyMode = iota
+	ttyAuto           // when the caller has one for both stdin and stdout
+	ttyAlways         // also when the caller has none
+)
+
+// attachment runs a command in a box as if it ran here: the caller's stdio,
+// terminal and signals are its own.
+type attachment struct {
+	*app
+	client *client.Client
+	box    string
+	stdin  bool // pass it on; empty otherwise
+	tty    ttyMode
+	after  func() // runs when the command has ended, before its output is taken for complete
+}
+
+// run returns when the command has ended and its output has been written. An
+// error means that it did not run.
+func (at *attachment) run(early context.Context, signals *signals, req client.ExecRequest) (forkbox.Exec, error) {
+	in, out, stderr := at.files()
+	req.TTY = at.tty == ttyAlways || at.tty == ttyAuto && isTerminal(in) && isTerminal(out) && inForeground(in)
+	if req.TTY {
+		req.Size = terminalSize(out)
+		stderr = nil // a terminal has one output
+	}
+	stdio, err := openStdio(in, out, stderr)
+	if err != nil {
+		return forkbox.Exec{}, forkbox.Wrap("set up stdio", err)
+	}
+	defer stdio.close()
+	session, err := at.client.Exec(early, at.box, req, stdio.box)
+	if err != nil {
+		return forkbox.Exec{}, err
+	}
+	defer session.Close()
+	if req.TTY {
+		defer rawTerminal(in)()
+	}
+	stdio.relay()
+	signals.forward(session, func() forkbox.Size { return terminalSize(out) }, req.TTY)
+	// Not under early: from here on a signal is the command's affair.
+	exec, err := session.Wait(context.WithoutCancel(early))
+	if at.after != nil {
+		at.after()
+	}
+	stdio.finish()
+	return exec, err
+}
+
+// files are the caller's. With --json stdout is for the document.
+func (at *attachment) files() (in, out, stderr *os.File) {
+	if at.stdin {
+		in = os.Stdin
+	}
+	if at.json {
+		return in, os.Stderr, os.Stderr
+	}
+	return in, os.Stdout, os.Stderr
+}
+
+func terminalSize(f *os.File) forkbox.Size {
+	cols, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil || cols <= 0 || rows <= 0 {
+		return forkbox.Size{Rows: 24, Cols: 80}
+	}
+	return forkbox.Size{Rows: uint16(rows), Cols: uint16(cols)}
+}
+
+// rawTerminal hands every key to the command's own terminal, ctrl-C included.
+// The function it returns puts the caller's back.
+func rawTerminal(in *os.File) (restore func()) {
+	if !isTerminal(in) {
+		return func() {}
+	}
+	fd := int(in.Fd())
+	was, err := term.MakeRaw(fd)
+	if err != nil {
+		return func() {}
+	}
+	return func() { term.Restore(fd, was) }
+}

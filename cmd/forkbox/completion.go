@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) completionVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion bash|zsh|fish",
+		Short: "Print a completion script for your shell",
+		Long: `Print a completion script for your shell. It completes verbs, flags and the names
+of boxes; it never starts a daemon.`,
+		Example: `  source <(forkbox completion bash)
+  forkbox completion zsh > "${fpath[1]}/_forkbox"
+  forkbox completion fish > ~/.config/fish/completions/forkbox.fish`,
+		Args:      cobra.MatchAll(exactly(1, "the name of a shell: bash, zsh or fish"), cobra.OnlyValidArgs),
+		ValidArgs: []string{"bash", "zsh", "fish"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !a.json {
+				return writeCompletion(cmd.Root(), args[0], a.stdout)
+			}
+			var script bytes.Buffer
+			if err := writeCompletion(cmd.Root(), args[0], &script); err != nil {
+				return err
+			}
+			return a.printJSON(map[string]string{"shell": args[0], "script": script.String()})
+		},
+	}
+}
+
+func writeCompletion(root *cobra.Command, shell string, w io.Writer) error {
+	switch shell {
+	case "bash":
+		return root.GenBashCompletionV2(w, true)
+	case "zsh":
+		return root.GenZshCompletion(w)
+	default:
+		return root.GenFishCompletion(w, true)
+	}
+}
+
+// completeBoxes offers the names of boxes, up to most arguments; 0 is no limit.
+func (a *app) completeBoxes(most int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if most > 0 && len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+		defer cancel()
+		boxes, err := a.shyClient().Boxes(ctx)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []string
+		for _, box := range boxes {
+			names = append(names, box.Name+"\t"+string(box.State)+", "+ago(box.Created))
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

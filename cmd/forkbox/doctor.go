@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) doctorVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this host can do, and what would help where it cannot",
+		Long: `Try what forkbox needs on this host, for real, and say for each no what would help.
+Also lists what is hidden in a box. The exit code is 125 when something fails.`,
+		Example:           "  forkbox doctor\n  forkbox doctor --json | jq -r '.checks[] | select(.status==\"fail\").remedy'",
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			checks := a.examine(cmd.Context())
+			if a.json {
+				if err := a.printJSON(client.CheckList{Checks: checks}); err != nil {
+					return err
+				}
+			} else if err := a.writeChecks(checks); err != nil {
+				return err
+			}
+			return verdict(checks)
+		},
+	}
+}
+
+// examine asks the daemon. That there is none to ask is a finding too: doctor
+// is what people run when nothing works.
+func (a *app) examine(ctx context.Context) []forkbox.Check {
+	defer a.progress("examining this host")()
+	c := a.client()
+	checks, err := c.Doctor(ctx)
+	reach := forkbox.Check{Name: "daemon", Status: forkbox.OK, Detail: "answers on " + c.Socket()}
+	if err != nil {
+		reach.Status, reach.Detail = forkbox.Fail, err.Error()
+		var e *forkbox.Error
+		if errors.As(err, &e) {
+			reach.Remedy = strings.Join(e.Hints, "\n")
+		}
+	}
+	return append([]forkbox.Check{reach}, checks...)
+}
+
+func (a *app) writeChecks(checks []forkbox.Check) error {
+	marks := map[forkbox.Status]string{
+		forkbox.OK:   paintFor(a.stdout, green, "ok  "),
+		forkbox.Warn: paintFor(a.stdout, yellow, "warn"),
+		forkbox.Fail: paintFor(a.stdout, red, "fail"),
+		forkbox.Info: "info",
+	}
+	return a.table("", func(w io.Writer) {
+		for _, c := range checks {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", marks[c.Status], c.Name, printable(c.Detail))
+			for line := range strings.Lines(c.Remedy) {
+				fmt.Fprintf(w, "    \t\t%s\n", printable(strings.TrimSpace(line)))
+			}
+		}
+	})
+}
+
+func verdict(checks []forkbox.Check) error {
+	for _, c := range checks {
+		if c.Status == forkbox.Fail {
+			return exitStatus(forkbox.Unsupported.ExitCode())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"github.com/spf13/cobra"
+)
+
+// exitStatus is an exit code to pass on without a word: a command's own, or
+// that of an error that has been reported already.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// exitCode reports err and says what to exit with.
+func (a *app) exitCode(verb *cobra.Command, err error) int {
+	var status exitStatus
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &status):
+		return int(status)
+	}
+	e := asError(verb, err)
+	a.report(e)
+	return e.Code.ExitCode()
+}
+
+// asError takes an error without a code for one of the command line's: the
+// client's and our own all have one.
+func asError(verb *cobra.Command, err error) *forkbox.Error {
+	var e *forkbox.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return forkbox.Errorf(forkbox.Invalid, "understand the command line", "%w", err).
+		Hint("see: %s --help", verb.CommandPath())
+}
+
+// report prints an error on stderr, where a script's data is not.
+func (a *app) report(e *forkbox.Error) {
+	if a.json {
+		json.NewEncoder(a.stderr).Encode(client.ErrorBody{Error: e})
+		return
+	}
+	fmt.Fprintf(a.stderr, "%s %s\n", a.paint(red, "error:"), printable(e.Error()))
+	for _, hint := range e.Hints {
+		fmt.Fprintf(a.stderr, "%s %s\n", a.paint(bold, "hint:"), printable(hint))
+	}
+}
+
+// each does the same to several, reports what fails, and goes on.
+func (a *app) each(refs []string, do func(ref string) error) error {
+	worst := 0
+	for _, ref := range refs {
+		var e *forkbox.Error
+		if err := forkbox.Wrap("do this to box "+ref, do(ref)); errors.As(err, &e) {
+			a.report(e)
+			worst = max(worst, e.Code.ExitCode())
+		}
+	}
+	if worst > 0 {
+		return exitStatus(worst)
+	}
+	return nil
+}
+
+func unknownVerb(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	e := forkbox.Errorf(forkbox.Invalid, "understand the command line", "there is no verb %q", args[0])
+	root.SuggestionsMinimumDistance = 2
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+		e.Hint("did you mean: %s", strings.Join(near, ", "))
+	}
+	return e.Hint("see: forkbox help")
+}
+
+// needs is like cobra's own, in our words.
+func needs(least int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least {
+			return fmt.Errorf("%s needs %s", cmd.Name(), what)
+		}
+		return nil
+	}
+}
+
+// exactly is needs with no more than that.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return fmt.Errorf("%s needs %s, and nothing else", cmd.Name(), what)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/forkbox/forkbox/client"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) execVerb() *cobra.Command {
+	e := &execer{app: a}
+	cmd := &cobra.Command{
+		Use:   "exec [-i] [-t] [-d] [-e K=V] [-w DIR] [-u USER] [--timeout D] BOX -- CMD…",
+		Short: "Run a command in a box",
+		Long: `Run a command in a box, with the caller's working directory and environment. A box
+at rest wakes for it. Stdin is empty unless -i is given. The exit code is the
+command's own.
+
+With -t the command has a terminal. With -d nobody waits for it: the exec's id is
+printed, and its output is in: forkbox logs BOX EXEC.
+
+With --json the exec is on stdout when it has ended, and the command's own stdout
+goes to stderr.`,
+		Example: `  forkbox exec try -- make test
+  forkbox exec -it try -- python3
+  echo hello | forkbox exec -i try -- cat
+  forkbox exec -d try -- ./server --port 8000`,
+		Args:              needs(1, "a box and a command: forkbox exec BOX -- CMD…"),
+		ValidArgsFunction: a.completeBoxes(1),
+		RunE:              func(cmd *cobra.Command, args []string) error { return e.parse(cmd, args) },
+	}
+	e.flags.add(cmd)
+	cmd.Flags().StringVarP(&e.flags.user, "user", "u", "", "run as this `user` of the box")
+	cmd.Flags().BoolVarP(&e.stdin, "interactive", "i", false, "pass stdin on")
+	cmd.Flags().BoolVarP(&e.tty, "tty", "t", false, "give the command a terminal")
+	cmd.Flags().BoolVarP(&e.detach, "detach", "d", false, "start it and return")
+	return cmd
+}
+
+type execer struct {
+	*app
+	flags              execFlags
+	stdin, tty, detach bool
+}
+
+// parse allows flags before and after BOX, and needs no -- before CMD.
+func (e *execer) parse(cmd *cobra.Command, args []string) error {
+	box := args[0]
+	if err := cmd.Flags().Parse(args[1:]); err != nil {
+		return err
+	}
+	argv := cmd.Flags().Args()
+	if len(argv) == 0 {
+		return fmt.Errorf("exec needs a command: forkbox exec %s -- CMD…", box)
+	}
+	req, err := e.flags.request(argv)
+	if err != nil {
+		return err
+	}
+	if e.detach {
+		return e.start(cmd.Context(), box, req)
+	}
+	return e.run(cmd.Context(), box, req)
+}
+
+func (e *execer) start(ctx context.Context, box string, req client.ExecRequest) error {
+	if e.stdin {
+		var err error
+		if req.Stdin, err = io.ReadAll(io.LimitReader(os.Stdin, 4<<20+1)); err != nil {
+			return err
+		}
+		if len(req.Stdin) > 4<<20 {
+			return fmt.Errorf("with -d stdin may be 4 MiB at most")
+		}
+	}
+	req.TTY, req.OnDisconnect = e.tty, client.KeepOnDisconnect
+	exec, err := e.client().ExecDetached(ctx, box, req)
+	if err != nil {
+		return err
+	}
+	if e.json {
+		return e.printJSON(exec)
+	}
+	_, err = fmt.Fprintln(e.stdout, exec.ID)
+	return err
+}
+
+func (e *execer) run(ctx context.Context, box string, req client.ExecRequest) error {
+	mode := ttyNever
+	if e.tty {
+		mode = ttyAlways
+	}
+	return e.app.attach(ctx, box, req, e.stdin, mode)
+}
+
+// attach runs a command in a box that is there already, to its end.
+func (a *app) attach(ctx context.Context, box string, req client.ExecRequest, stdin bool, mode ttyMode) error {
+	early, signals := catchSignals(ctx)
+	defer signals.release()
+	c := a.client()
+	defer c.Close()
+	at := &attachment{app: a, client: c, box: box, stdin: stdin, tty: mode}
+	exec, err := at.run(early, signals, req)
+	if err != nil {
+		return signals.orError(err)
+	}
+	a.explainExit(exec)
+	if a.json {
+		if err := a.printJSON(exec); err != nil {
+			return err
+		}
+	}
+	return exitOf(exec)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"github.com/spf13/cobra"
+)
+
+// execFlags are those of the verbs that run a command.
+type execFlags struct {
+	env     []string
+	dir     string
+	user    string
+	timeout time.Duration
+}
+
+func (f *execFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // what follows the command is the command's
+	flags.StringArrayVarP(&f.env, "env", "e", nil, "set a variable: `K=V`, or K for its value here (repeatable)")
+	flags.StringVarP(&f.dir, "workdir", "w", "", "run in this `directory` of the box")
+	flags.DurationVar(&f.timeout, "timeout", 0, "end the command after this time, with exit code 124")
+}
+
+// request is what to run. The command ends when this process does: a caller
+// that is killed must not leave it behind.
+func (f *execFlags) request(argv []string) (client.ExecRequest, error) {
+	dir, err := f.workdir()
+	if err != nil {
+		return client.ExecRequest{}, err
+	}
+	env, err := f.extraEnv()
+	if err != nil {
+		return client.ExecRequest{}, err
+	}
+	return client.ExecRequest{
+		ExecSpec:     forkbox.ExecSpec{Argv: argv, Dir: dir, Env: os.Environ(), User: f.user, Timeout: f.timeout},
+		ExtraEnv:     env,
+		OnDisconnect: client.KillOnDisconnect,
+	}, nil
+}
+
+func (f *execFlags) workdir() (string, error) {
+	here, err := os.Getwd()
+	switch {
+	case filepath.IsAbs(f.dir):
+		return filepath.Clean(f.dir), nil
+	case err == nil:
+		return filepath.Join(here, f.dir), nil
+	case f.dir == "":
+		return "", nil // this directory is gone; the box's own will do
+	}
+	return "", forkbox.Errorf(forkbox.Invalid, "find the directory "+f.dir, "%w", err)
+}
+
+func (f *execFlags) extraEnv() ([]string, error) {
+	var env []string
+	for _, pair := range f.env {
+		name, _, has := strings.Cut(pair, "=")
+		if name == "" {
+			return nil, fmt.Errorf("-e %q has no name", pair)
+		}
+		if value, set := os.LookupEnv(name); !has && set {
+			pair, has = name+"="+value, true
+		}
+		if has {
+			env = append(env, pair)
+		}
+	}
+	return env, nil
+}

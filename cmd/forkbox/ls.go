@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) lsVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:               "ls",
+		Aliases:           []string{"list"},
+		Short:             "List your boxes",
+		Long:              "List your boxes, oldest first. Those of other users are not shown.",
+		Example:           "  forkbox ls\n  forkbox ls --json | jq -r '.boxes[].name'",
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			boxes, err := a.client().Boxes(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(client.BoxList{Boxes: boxes})
+			}
+			if len(boxes) == 0 {
+				a.say("no boxes yet; make one: forkbox new")
+				return nil
+			}
+			return a.table("NAME\tID\tSTATE\tNET\tCREATED\tDIRECTORY", func(w io.Writer) { writeBoxes(w, boxes) })
+		},
+	}
+}
+
+func writeBoxes(w io.Writer, boxes []forkbox.Box) {
+	for _, b := range boxes {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", b.Name, b.ID, b.State, b.Net, ago(b.Created), printable(b.Dir))
+	}
+}

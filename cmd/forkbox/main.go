@@ -1,0 +1,31 @@
+// The runtime would read cgroup files at every start to choose a number of
+// threads; a command line that lives for milliseconds has no use for it.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
+// Command forkbox forks your machine: the CLI, the daemon and the init of a box
+// in one binary.
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+)
+
+func main() { os.Exit(run(os.Args...)) }
+
+// run is main with the exit code returned, so that a test can be the binary.
+func run(args ...string) int {
+	// The first process of a box is this binary under another name. It must
+	// not pay for a command line it does not have.
+	if len(args) > 0 && filepath.Base(args[0]) == initName {
+		return runInit()
+	}
+	return newApp(args).execute(context.Background())
+}
+
+// initName is what the provider calls this binary when it is to be the init of
+// a box.
+const initName = "forkbox-init" // native.InitName

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+)
+
+func runInit() int {
+	fmt.Fprintf(os.Stderr, "error: cannot be the init of a box: there are none on %s\n", runtime.GOOS)
+	return 125
+}

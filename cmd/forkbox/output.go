@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// printJSON prints the one document of a verb.
+func (a *app) printJSON(doc any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(doc)
+}
+
+// say prints a line for people, on stderr.
+func (a *app) say(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
+
+// table aligns columns. The rows are written by the caller, tab separated.
+func (a *app) table(head string, rows func(w io.Writer)) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	if head != "" {
+		fmt.Fprintln(w, head)
+	}
+	rows(w)
+	return w.Flush()
+}
+
+type colour string
+
+const (
+	red    colour = "31"
+	green  colour = "32"
+	yellow colour = "33"
+	bold   colour = "1"
+)
+
+// paint colours text for stderr, where that is a terminal and NO_COLOR is not
+// set.
+func (a *app) paint(c colour, text string) string { return paintFor(a.stderr, c, text) }
+
+func paintFor(w io.Writer, c colour, text string) string {
+	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !isTerminal(w) {
+		return text
+	}
+	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}
+
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// size is how people read bytes.
+func size(n int64) string {
+	if n < 1000 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	value, unit := float64(n)/1000, 0
+	for value >= 999.5 && unit < len("kMGTPE")-1 {
+		value /= 1000
+		unit++
+	}
+	format := "%.1f %cB"
+	if value >= 9.95 {
+		format = "%.0f %cB"
+	}
+	return fmt.Sprintf(format, value, "kMGTPE"[unit])
+}
+
+// ago is how people read times.
+func ago(t time.Time) string {
+	d := time.Since(t)
+	switch {
+	case t.IsZero():
+		return "-"
+	case d < time.Second:
+		return "now"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds ago", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd ago", int(d.Hours()/24))
+}
+
+// printable quotes text that would not print as it is. File names and errors
+// come from boxes: an escape sequence in one must not reach the terminal.
+func printable(text string) string {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) }
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, odd) {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// commandLine is a command as a shell would take it.
+func commandLine(argv []string) string {
+	words := make([]string, len(argv))
+	for i, arg := range argv {
+		words[i] = shellWord(arg)
+	}
+	return strings.Join(words, " ")
+}
+
+func shellWord(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+=./:,@%", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	if printable(word) != word {
+		return "$'" + strings.ReplaceAll(strings.Trim(strconv.Quote(word), `"`), `'`, `\'`) + "'"
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"github.com/spf13/cobra"
+)
+
+// runVerb is fork, exec, look, decide.
+func (a *app) runVerb() *cobra.Command {
+	r := &runner{app: a}
+	cmd := &cobra.Command{
+		Use:   "run [--keep|--discard] [--name N] [--net none|host] [flags] -- CMD…",
+		Short: "Run a command on a clone of this machine and see what it changed",
+		Long: `Run a command on a clone of this machine. Reality stays as it is. Afterwards a
+summary of what changed is on stderr, every deletion included, and on a terminal
+you are asked whether to keep or discard the box. Without a terminal it is kept;
+a box in which nothing changed is discarded. Either way nothing runs in it any
+more.
+
+run behaves like env or nice: stdin, stdout, stderr, signals, working directory
+and environment are those of the command, and its exit code is passed on. 125 is
+a failure of forkbox itself, 126 a command that cannot be executed, 127 one that
+is not there, 124 a timeout, 128+n a death by signal n.
+
+With --json the document, with box, exec and summary, is on stdout when the
+command has ended, and the command's own stdout goes to stderr. There is no
+question then.`,
+		Example: `  forkbox run -- npm update
+  forkbox run --discard -- rm -rf /etc
+  git ls-files | forkbox run --keep --name tidy -- xargs gofmt -w
+  forkbox run --net host --timeout 5m -- apt-get install -y jq`,
+		Args: needs(1, "a command: forkbox run -- CMD…"),
+		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
+	}
+	r.box.add(cmd)
+	r.exec.add(cmd)
+	cmd.Flags().BoolVar(&r.keep, "keep", false, "keep the box, do not ask")
+	cmd.Flags().BoolVar(&r.discard, "discard", false, "discard the box, do not ask")
+	cmd.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "no summary")
+	return cmd
+}
+
+type runner struct {
+	*app
+	box                  boxFlags
+	exec                 execFlags
+	keep, discard, quiet bool
+}
+
+// runResult is the document of run --json.
+type runResult struct {
+	Box     forkbox.Box    `json:"box"`
+	Exec    forkbox.Exec   `json:"exec"`
+	Summary client.Summary `json:"summary"`
+	Kept    bool           `json:"kept"`
+}
+
+func (r *runner) run(ctx context.Context, argv []string) error {
+	if r.keep && r.discard {
+		return errors.New("--keep and --discard exclude each other")
+	}
+	req, err := r.exec.request(argv)
+	if err != nil {
+		return err
+	}
+	req.Env = nil // the box was made with it a moment ago
+	c := r.client()
+	defer c.Close()
+	early, signals := catchSignals(ctx)
+	defer signals.release()
+	if err := c.Reach(early); err != nil {
+		return signals.orError(err)
+	}
+	// From here on a box may exist, and whatever happens it is cleaned up: a
+	// signal must not cut off the answer that names it.
+	box, err := c.Create(ctx, r.box.request())
+	if err != nil {
+		return signals.orError(err)
+	}
+	at := &attachment{app: r.app, client: c, box: box.ID, stdin: true, tty: ttyAuto, after: func() { r.rest(ctx, c, box) }}
+	exec, err := at.run(early, signals, req)
+	if err != nil {
+		r.abort(ctx, c, box)
+		return signals.orError(err)
+	}
+	return r.conclude(ctx, c, signals, runResult{Box: box, Exec: exec})
+}
+
+// rest kills whatever the command left running. There is no grace: the command
+// has ended, and a shell would not have waited either.
+func (r *runner) rest(ctx context.Context, c *client.Client, box forkbox.Box) {
+	now := time.Duration(0)
+	if _, err := c.Stop(ctx, box.ID, &now); err != nil {
+		r.say("warning: %v", err)
+	}
+}
+
+// abort removes a box in which nothing ran.
+func (r *runner) abort(ctx context.Context, c *client.Client, box forkbox.Box) {
+	if r.keep {
+		r.rest(ctx, c, box)
+		return
+	}
+	if err := c.Remove(ctx, box.ID, true); err != nil {
+		r.say("warning: %v", err)
+	}
+}

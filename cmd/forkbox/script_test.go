@@ -1,0 +1,84 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes the test binary the forkbox that the scripts run, and the
+// init of their boxes.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == initName {
+		os.Exit(run(os.Args...))
+	}
+	testscript.Main(m, map[string]func(){
+		"forkbox": func() { os.Exit(run(os.Args...)) },
+	})
+}
+
+// TestScripts runs testdata/*.txtar against the real binary, each with a home
+// and so a daemon of its own.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			home, err := tempHome()
+			if err != nil {
+				return err
+			}
+			env.Setenv("FORKBOX_HOME", home)
+			env.Setenv("FORKBOX_IDLE", "1m")
+			env.Setenv("SHELL", "/bin/sh")
+			env.Setenv("USER", os.Getenv("USER"))
+			env.Defer(func() { removeHome(t, home) })
+			return nil
+		},
+	})
+}
+
+// tempHome is short: the path of a socket has a limit.
+func tempHome() (string, error) {
+	dir, err := os.MkdirTemp("", "fb")
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "h"), nil
+}
+
+// removeHome stops the daemon, if the test started one, and removes what is
+// left.
+func removeHome(t *testing.T, home string) {
+	stopDaemon(t, home)
+	if err := os.RemoveAll(filepath.Dir(home)); err != nil {
+		t.Errorf("cannot remove the home of the test: %v", err)
+	}
+}
+
+func stopDaemon(t *testing.T, home string) {
+	text, err := os.ReadFile(filepath.Join(home, "daemon.pid"))
+	if err != nil {
+		return
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || syscall.Kill(pid, syscall.SIGTERM) != nil {
+		return
+	}
+	for range 1000 {
+		if lock, err := lockFile(filepath.Join(home, "daemon.lock")); err == nil {
+			lock.Close()
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("daemon %d does not stop", pid)
+}

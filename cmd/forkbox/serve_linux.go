@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine"
+	"github.com/forkbox/forkbox/internal/execlog"
+	"github.com/forkbox/forkbox/internal/layers"
+	"github.com/forkbox/forkbox/internal/ledger"
+	"github.com/forkbox/forkbox/internal/provider/native"
+	"github.com/forkbox/forkbox/internal/secrets"
+	"github.com/forkbox/forkbox/internal/server"
+)
+
+// newEngine wires ledger, provider and engine, and reconciles them with what
+// an earlier daemon left.
+func newEngine(ctx context.Context, home string, log *slog.Logger) (server.Engine, io.Closer, error) {
+	store, err := layers.Open(home)
+	if err != nil {
+		return nil, nil, err
+	}
+	provider, err := native.New(home, store, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	book, err := ledger.Open(ctx, filepath.Join(home, "ledger.db"))
+	if err != nil {
+		return nil, nil, err
+	}
+	e := engine.New(engine.Config{
+		Ledger: book, Provider: provider, Logs: keptLogs{store},
+		Secrets: secrets.FilterEnv, Hidden: hiddenPaths, Log: log,
+	})
+	if err := e.Reconcile(ctx); err != nil {
+		book.Close()
+		return nil, nil, err
+	}
+	go emptyTrash(ctx, store, log)
+	return e, engineCloser{e, book}, nil
+}
+
+// emptyTrash finishes deletions that a crash interrupted.
+func emptyTrash(ctx context.Context, store *layers.Store, log *slog.Logger) {
+	if err := store.EmptyTrash(ctx); err != nil && ctx.Err() == nil {
+		log.Warn("cannot empty the trash", "error", err)
+	}
+}
+
+func hiddenPaths(home string) []string {
+	var paths []string
+	for _, e := range append(secrets.Paths(home), secrets.Runtime(os.Getuid())...) {
+		if _, err := os.Lstat(e.Path); err == nil {
+			paths = append(paths, e.Path)
+		}
+	}
+	return paths
+}
+
+// keptLogs keeps the output of execs beside the files of their box.
+type keptLogs struct{ store *layers.Store }
+
+func (l keptLogs) Create(box, exec string) (*os.File, error) {
+	return os.OpenFile(l.store.Log(box, exec), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+}
+
+func (l keptLogs) Read(ctx context.Context, box, exec string, follow bool, ended func() bool, yield func(forkbox.LogRecord) error) error {
+	return execlog.Read(ctx, l.store.Log(box, exec), follow, ended, yield)
+}
+
+// Exit is how an exec ended whose end no daemon saw.
+func (l keptLogs) Exit(box, exec string) (forkbox.Exit, forkbox.Output, bool) {
+	return execlog.End(l.store.Log(box, exec))
+}
+
+type engineCloser struct {
+	engine *engine.Engine
+	ledger io.Closer
+}
+
+// closeLimit is how long operations in flight get when the daemon ends.
+const closeLimit = 5 * time.Second
+
+func (c engineCloser) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	err := c.engine.Close(ctx)
+	if cerr := c.ledger.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

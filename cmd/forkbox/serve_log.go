@@ -1,0 +1,24 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+
+	"github.com/forkbox/forkbox"
+)
+
+// logger writes text for a terminal and JSON for everything else.
+func (d *daemon) logger() (*slog.Logger, error) {
+	level := slog.LevelInfo
+	if name := os.Getenv("FORKBOX_LOG"); name != "" {
+		if err := level.UnmarshalText([]byte(name)); err != nil {
+			return nil, forkbox.Errorf(forkbox.Invalid, "log", "FORKBOX_LOG is %q", name).
+				Hint("use debug, info, warn or error")
+		}
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if isTerminal(d.stderr) && !d.json {
+		return slog.New(slog.NewTextHandler(d.stderr, options)), nil
+	}
+	return slog.New(slog.NewJSONHandler(d.stderr, options)), nil
+}

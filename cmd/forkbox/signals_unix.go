@@ -1,0 +1,133 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"golang.org/x/sys/unix"
+)
+
+// forwarded are the signals that are the command's, not ours.
+var forwarded = []os.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
+	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGTSTP,
+}
+
+// signals catches what is sent to this process. Until a command runs they end
+// the attempt; from then on they go to the command.
+type signals struct {
+	ch     chan os.Signal
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	early   syscall.Signal // what ended the attempt
+	session *client.Session
+	size    func() forkbox.Size
+	tty     bool
+}
+
+// catchSignals returns a context that ends with a signal that came before the
+// command ran.
+func catchSignals(ctx context.Context) (context.Context, *signals) {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &signals{ch: make(chan os.Signal, 16), cancel: cancel}
+	for _, sig := range forwarded {
+		if !signal.Ignored(sig) { // as under nohup: the command ignores it too
+			signal.Notify(s.ch, sig)
+		}
+	}
+	// A broken stderr must not end us before the box is at rest. Caught, not
+	// ignored: a child would inherit that.
+	signal.Notify(s.ch, syscall.SIGPIPE)
+	go func() {
+		for sig := range s.ch {
+			s.handle(sig.(syscall.Signal))
+		}
+	}()
+	return ctx, s
+}
+
+// forward gives what comes from now on, and what came too late to stop the
+// start, to the command.
+func (s *signals) forward(session *client.Session, size func() forkbox.Size, tty bool) {
+	s.mu.Lock()
+	s.session, s.size, s.tty = session, size, tty
+	early := s.early
+	s.mu.Unlock()
+	if early != 0 {
+		s.handle(early)
+	}
+}
+
+func (s *signals) handle(sig syscall.Signal) {
+	s.mu.Lock()
+	session := s.session
+	if session == nil && ends(sig) && s.early == 0 {
+		s.early = sig
+		s.cancel()
+	}
+	s.mu.Unlock()
+	if session == nil || sig == syscall.SIGPIPE {
+		return
+	}
+	ctx := context.Background()
+	switch {
+	case sig == syscall.SIGWINCH && s.tty:
+		session.Resize(ctx, s.size())
+	case sig == syscall.SIGTSTP:
+		// The shell waits for us to stop: stop with the command.
+		session.Signal(ctx, int(sig))
+		unix.Kill(unix.Getpid(), unix.SIGSTOP)
+		session.Signal(ctx, int(syscall.SIGCONT))
+	default:
+		session.Signal(ctx, int(sig))
+	}
+}
+
+func ends(sig syscall.Signal) bool {
+	switch sig {
+	case syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT:
+		return true
+	}
+	return false
+}
+
+// orError is how an attempt ended that failed with err: by a signal, if one
+// came.
+func (s *signals) orError(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.early != 0 && errors.Is(err, context.Canceled) {
+		return exitStatus(128 + int(s.early))
+	}
+	return err
+}
+
+// release gives the signals their usual meaning back. It can be repeated.
+func (s *signals) release() {
+	signal.Stop(s.ch)
+	s.cancel()
+}
+
+// signalNumber reads HUP, SIGHUP, hup and 1.
+func signalNumber(name string) (int, bool) {
+	if n, err := strconv.Atoi(name); err == nil {
+		return n, n > 0 && n <= 64
+	}
+	upper := strings.ToUpper(name)
+	if !strings.HasPrefix(upper, "SIG") {
+		upper = "SIG" + upper
+	}
+	sig := unix.SignalNum(upper)
+	return int(sig), sig != 0
+}

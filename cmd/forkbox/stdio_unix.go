@@ -1,0 +1,156 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// stdio is the caller's, as a box may have it.
+//
+// A box gets the caller's pipes and sockets as they are, and nothing else. A
+// terminal could be typed into (TIOCSTI). A file of reality could be reopened
+// for writing through /proc/self/fd, or have its mode changed through the open
+// descriptor. Those are relayed through a pipe by this process.
+type stdio struct {
+	box     forkbox.Stdio // what is handed over
+	theirs  []*os.File    // the pipe ends that only the command may hold
+	inputs  []inputRelay
+	outputs []*outputRelay
+}
+
+type inputRelay interface {
+	run()
+	stop() // returns when nothing more is read from the caller's file
+}
+
+// openStdio takes the caller's files; a nil one is empty. Nothing is relayed
+// yet.
+func openStdio(in, out, stderr *os.File) (*stdio, error) {
+	s := &stdio{}
+	err := s.input(in)
+	if err == nil {
+		s.box.Out, err = s.output(out)
+	}
+	switch {
+	case err != nil:
+	case sameFile(out, stderr): // one pipe keeps what is written to both in order
+		s.box.Err = s.box.Out
+	default:
+		s.box.Err, err = s.output(stderr)
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *stdio) input(in *os.File) error {
+	if in == nil || isNull(in) {
+		return nil
+	}
+	if mayHandOver(in) {
+		s.box.In = in
+		return nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	s.box.In = r
+	if info, err := in.Stat(); err == nil && info.Mode().IsRegular() {
+		s.inputs = append(s.inputs, newFileInput(in, w, r))
+		return nil
+	}
+	s.theirs = append(s.theirs, r)
+	relay, err := newLiveInput(in, w)
+	if err == nil {
+		s.inputs = append(s.inputs, relay)
+	}
+	return err
+}
+
+func (s *stdio) output(out *os.File) (*os.File, error) {
+	if out == nil || isNull(out) {
+		return nil, nil
+	}
+	if mayHandOver(out) {
+		return out, nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	s.theirs = append(s.theirs, w)
+	s.outputs = append(s.outputs, &outputRelay{from: r, to: out, done: make(chan struct{})})
+	return w, nil
+}
+
+// relay starts moving bytes, once the command holds its ends.
+func (s *stdio) relay() {
+	s.closeTheirs()
+	for _, relay := range s.inputs {
+		go relay.run()
+	}
+	for _, relay := range s.outputs {
+		go relay.run()
+	}
+}
+
+// lingering is how long output may take to end by itself once the command has.
+// Longer is a process in the background that holds it: what is there is taken,
+// and no more waited for.
+const lingering = 200 * time.Millisecond
+
+// finish is for when the command has ended: all it wrote is written, and what
+// it did not read of a file is as if never read.
+func (s *stdio) finish() {
+	late := time.Now().Add(lingering)
+	for _, relay := range s.outputs {
+		relay.finish(time.Until(late))
+	}
+	for _, relay := range s.inputs {
+		relay.stop()
+	}
+	s.outputs, s.inputs = nil, nil
+}
+
+// close is for a command that never ran; after finish it does nothing.
+func (s *stdio) close() {
+	s.closeTheirs()
+	for _, relay := range s.outputs {
+		relay.from.Close()
+	}
+}
+
+func (s *stdio) closeTheirs() {
+	for _, f := range s.theirs {
+		f.Close()
+	}
+	s.theirs = nil
+}
+
+func sameFile(a, b *os.File) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	x, errA := a.Stat()
+	y, errB := b.Stat()
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}
+
+// isNull says whether f is /dev/null: the box has its own.
+func isNull(f *os.File) bool {
+	mine, err := f.Stat()
+	null, err2 := os.Stat(os.DevNull)
+	if err != nil || err2 != nil {
+		return false
+	}
+	a, b := mine.Sys().(*syscall.Stat_t), null.Sys().(*syscall.Stat_t)
+	return mine.Mode()&os.ModeCharDevice != 0 && a.Rdev == b.Rdev
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// attached is a running instance and what goes on in it. The handle's mu
+// guards all but the first two fields.
+type attached struct {
+	instance forkbox.Instance
+	gone     chan struct{} // closed when the engine lets go of the instance
+
+	execs     map[string]*execution // running
+	pinned    bool
+	stopping  bool // the engine asked for it to end
+	idleSince time.Time
+}
+
+// execution is an exec that runs.
+type execution struct {
+	exec   forkbox.Exec
+	killed bool          // the engine asked for it to end
+	done   chan struct{} // closed when exec has its exit
+}
+
+// attach makes an instance the box's own. unfinished are the execs that the
+// ledger believes to run in it. The caller has the box's turn.
+func (e *Engine) attach(h *handle, box forkbox.Box, instance forkbox.Instance, unfinished []forkbox.Exec) error {
+	a := &attached{
+		instance: instance, gone: make(chan struct{}), pinned: box.Pinned,
+		execs: map[string]*execution{}, idleSince: time.Now(),
+	}
+	for _, x := range unfinished {
+		a.execs[x.ID] = &execution{exec: x, done: make(chan struct{})}
+	}
+	// Known before Watch is called: exits can arrive before it returns.
+	h.mu.Lock()
+	h.attached = a
+	h.mu.Unlock()
+	running, err := instance.Watch(func(id string, exit forkbox.Exit, out forkbox.Output) {
+		e.exited(h, a, id, exit, out)
+	})
+	if err != nil {
+		h.mu.Lock()
+		h.attached = nil
+		h.mu.Unlock()
+		return err
+	}
+	e.settle(h, a, running, lost("it was not running any more when forkbox started again"))
+	e.hold(h.id) // given back by detach
+	e.work.Go(func() { e.tend(h, a) })
+	return nil
+}
+
+// detach forgets an instance that has ended. The caller has the box's turn.
+func (e *Engine) detach(h *handle, a *attached) {
+	h.mu.Lock()
+	h.attached = nil
+	h.mu.Unlock()
+	close(a.gone)
+	e.release(h)
+}
+
+// exited is the end of an exec, as its instance tells it.
+func (e *Engine) exited(h *handle, a *attached, id string, exit forkbox.Exit, out forkbox.Output) {
+	_, end, err := e.begin(context.Background(), "record exit")
+	if err != nil {
+		return // the next engine learns it from the instance, or from the log
+	}
+	defer end()
+	if !e.finish(h, a, id, exit, &out) {
+		e.correct(h.id, id, exit, out)
+	}
+}
+
+// finish records how an exec ended and lets go of those who wait for it. It
+// does nothing, and says so, when the exec does not run.
+func (e *Engine) finish(h *handle, a *attached, id string, exit forkbox.Exit, out *forkbox.Output) bool {
+	h.mu.Lock()
+	x := a.execs[id]
+	if x == nil || x.exec.Exit != nil {
+		h.mu.Unlock()
+		return false
+	}
+	if exit.Cause == forkbox.CauseSignalled && (a.stopping || x.killed) {
+		exit.Cause = forkbox.CauseStopped
+	}
+	ended := e.now()
+	x.exec.Ended, x.exec.Exit, x.exec.Output = &ended, &exit, out
+	exec := x.exec
+	h.mu.Unlock()
+
+	// Written while it still counts as running, so that nobody finds it
+	// neither here nor ended in the ledger.
+	if err := e.ledger.UpdateExec(context.WithoutCancel(e.ctx), exec); err != nil {
+		e.log.Error("cannot record an exit", "box", exec.Box, "exec", id, "exit", exit, "error", err)
+	}
+	h.mu.Lock()
+	delete(a.execs, id)
+	a.idleSince = time.Now()
+	h.mu.Unlock()
+	close(x.done)
+	return true
+}
+
+// correct replaces an exit that was only assumed, which is one without a count
+// of the output, when the true one arrives after all: an instance may hand
+// over old exits late.
+func (e *Engine) correct(box, id string, exit forkbox.Exit, out forkbox.Output) {
+	ctx := context.WithoutCancel(e.ctx)
+	exec, err := e.ledger.Exec(ctx, box, id)
+	if err != nil || exec.Exit == nil || exec.Output != nil || exec.Exit.Cause == forkbox.CauseNotRun {
+		return
+	}
+	if exec.Exit.Cause == forkbox.CauseStopped && exit.Cause == forkbox.CauseSignalled {
+		exit.Cause = forkbox.CauseStopped
+	}
+	exec.Exit, exec.Output = &exit, &out
+	if err := e.ledger.UpdateExec(ctx, exec); err != nil {
+		e.log.Error("cannot record an exit", "box", box, "exec", id, "exit", exit, "error", err)
+	}
+}
+
+// settle ends the execs that do not run any more without their exit having
+// arrived. What the log knows of it is better than fallback.
+func (e *Engine) settle(h *handle, a *attached, running []string, fallback forkbox.Exit) {
+	h.mu.Lock()
+	left := map[string]bool{}
+	for id := range a.execs {
+		left[id] = true
+	}
+	h.mu.Unlock()
+	for _, id := range running {
+		delete(left, id)
+	}
+	for id := range left {
+		exit, out := e.exitFromLog(h.id, id, fallback)
+		e.finish(h, a, id, exit, out)
+	}
+}
+
+func (e *Engine) exitFromLog(box, id string, fallback forkbox.Exit) (forkbox.Exit, *forkbox.Output) {
+	if logs, ok := e.logs.(exitLogs); ok {
+		if exit, out, ok := logs.Exit(box, id); ok {
+			return exit, &out
+		}
+	}
+	return fallback, nil
+}
+
+func lost(why string) forkbox.Exit {
+	return forkbox.Exit{Code: 125, Cause: forkbox.CauseLost, Why: why}
+}
+
+// stopped is the exit of an exec that ended with its box, before it could be
+// asked for its own.
+func stopped() forkbox.Exit {
+	return forkbox.Exit{Code: 128 + 9, Signal: "SIGKILL", Cause: forkbox.CauseStopped, Why: "the box was stopped"}
+}

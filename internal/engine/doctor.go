@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/forkbox/forkbox"
+)
+
+// storage is a provider that can say which boxes it keeps data of.
+type storage interface {
+	Stored(ctx context.Context) ([]string, error)
+}
+
+// Doctor tries what this host can do.
+func (e *Engine) Doctor(ctx context.Context) []forkbox.Check {
+	ctx, end, err := e.begin(ctx, "check this host")
+	if err != nil {
+		return []forkbox.Check{{Name: "daemon", Status: forkbox.Fail, Detail: err.Error()}}
+	}
+	defer end()
+	return append(e.provider.Checks(ctx), e.checkLedger(ctx))
+}
+
+// HiddenFrom lists the secret paths that the boxes of who do not see.
+func (e *Engine) HiddenFrom(who forkbox.Owner) []string { return e.hidden(who.Home) }
+
+func (e *Engine) checkLedger(ctx context.Context) forkbox.Check {
+	strays, err := e.strays(ctx)
+	switch {
+	case err != nil:
+		return forkbox.Check{Name: "ledger", Status: forkbox.Fail, Detail: err.Error(),
+			Remedy: "make sure the disk it lies on is whole and has space"}
+	case len(strays) > 0:
+		return forkbox.Check{Name: "ledger", Status: forkbox.Warn,
+			Detail: fmt.Sprintf("it does not know %d of the boxes that are stored: %v", len(strays), strays),
+			Remedy: "restore the ledger from a backup, or delete what is stored of them"}
+	}
+	return forkbox.Check{Name: "ledger", Status: forkbox.OK, Detail: "it knows every box that is stored"}
+}
+
+// strays are boxes that are stored and not in the ledger. That takes a power
+// failure, which can lose the ledger's last writes, or a ledger that was lost
+// altogether. In the second case they are somebody's work, so they are shown,
+// not removed.
+func (e *Engine) strays(ctx context.Context) (strays []string, err error) {
+	s, ok := e.provider.(storage)
+	if !ok {
+		_, err := e.ledger.Boxes(ctx, nil, forkbox.Running)
+		return nil, err
+	}
+	// Listed first: what is created meanwhile is in the ledger by then.
+	stored, err := s.Stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range stored {
+		if _, err := e.ledger.Box(ctx, id); isNotFound(err) {
+			strays = append(strays, id)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return strays, nil
+}

@@ -1,0 +1,164 @@
+// Package engine has the verbs of forkbox: create, exec, stop, remove and the
+// rest. It makes no system calls and speaks no HTTP: it decides, writes its
+// decision to the ledger, and has a provider act on it.
+//
+// The order of writing and acting is what promise 6 (nothing leaks) rests on.
+// A box is in the ledger before anything of it exists, is "running" there
+// before its instance is started and until the instance is gone, and leaves
+// the ledger after everything of it is gone. So whatever a crash leaves
+// behind, the ledger knows of it, and [Engine.Reconcile] clears it away.
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Config is what an engine is made of.
+type Config struct {
+	Ledger   forkbox.Ledger
+	Provider forkbox.Provider
+	Logs     Logs
+	// Secrets takes the variables that look like credentials out of an
+	// environment, except those that allow names. Without it no variable is
+	// passed at all.
+	Secrets func(env, allow []string) (kept, dropped []string)
+	// Hidden lists the secret paths below a home that boxes do not see.
+	Hidden func(home string) []string
+
+	LogCap    int64         // bytes of output kept per exec; 16 MiB if zero
+	RestAfter time.Duration // how long a box idles before it goes to rest; 30 s if zero
+	StopGrace time.Duration // between TERM and KILL; 10 s if zero
+
+	Log *slog.Logger
+	Now func() time.Time
+}
+
+// Logs keeps the output of execs.
+type Logs interface {
+	// Create makes the file that an instance writes an exec's output to.
+	Create(box, exec string) (*os.File, error)
+	// Read yields what is kept. With follow it goes on until ended says that
+	// no more will come.
+	Read(ctx context.Context, box, exec string, follow bool, ended func() bool, yield func(forkbox.LogRecord) error) error
+}
+
+// exitLogs is a [Logs] whose files also say how their exec ended: it knows the
+// exit of an exec that ended while nobody was watching.
+type exitLogs interface {
+	Exit(box, exec string) (forkbox.Exit, forkbox.Output, bool)
+}
+
+// Engine is safe for concurrent use.
+type Engine struct {
+	ledger    forkbox.Ledger
+	provider  forkbox.Provider
+	logs      Logs
+	secrets   func(env, allow []string) (kept, dropped []string)
+	hidden    func(home string) []string
+	logCap    int64
+	restAfter time.Duration
+	stopGrace time.Duration
+	log       *slog.Logger
+	now       func() time.Time
+
+	// ctx ends with Close. It is the context of what no caller asked for.
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup // operations and the goroutines that tend boxes
+
+	mu      sync.Mutex
+	closed  bool
+	ops     int
+	handles map[string]*handle // by box id; a box at rest has none
+}
+
+// New makes an engine. Call [Engine.Reconcile] before the first verb.
+func New(c Config) *Engine {
+	if c.Secrets == nil {
+		c.Secrets = func(env, _ []string) ([]string, []string) { return nil, env }
+	}
+	if c.Hidden == nil {
+		c.Hidden = func(string) []string { return nil }
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	e := &Engine{
+		ledger: c.Ledger, provider: c.Provider, logs: c.Logs,
+		secrets: c.Secrets, hidden: c.Hidden,
+		logCap:    orElse(c.LogCap, 16<<20),
+		restAfter: orElse(c.RestAfter, 30*time.Second),
+		stopGrace: orElse(c.StopGrace, 10*time.Second),
+		log:       c.Log, now: c.Now,
+		handles: map[string]*handle{},
+	}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	return e
+}
+
+// Close lets go of the boxes, which go on running, and ends what callers are
+// waiting for. It returns when that is over or ctx is.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	e.cancel()
+	done := make(chan struct{})
+	go func() { e.work.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return forkbox.Errorf(forkbox.TimedOut, "close engine", "operations are still going on: %w", ctx.Err())
+	}
+}
+
+// Busy says whether boxes run or operations go on: whether the daemon is of
+// any use to anybody.
+func (e *Engine) Busy() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.ops > 0 || len(e.handles) > 0
+}
+
+// begin starts an operation, whose context ends when the caller's or the
+// engine's does. The operation is over when end is called.
+func (e *Engine) begin(ctx context.Context, op string) (_ context.Context, end func(), err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, nil, errClosing(op)
+	}
+	e.ops++
+	e.work.Add(1)
+	ctx, cancel := context.WithCancel(ctx)
+	detach := context.AfterFunc(e.ctx, cancel)
+	return ctx, func() {
+		detach()
+		cancel()
+		e.mu.Lock()
+		e.ops--
+		e.mu.Unlock()
+		e.work.Done()
+	}, nil
+}
+
+func errClosing(op string) *forkbox.Error {
+	return forkbox.Errorf(forkbox.Unavailable, op, "the daemon is stopping").
+		Hint("try again: the next command starts a new one")
+}
+
+func isNotFound(err error) bool {
+	var e *forkbox.Error
+	return errors.As(err, &e) && e.Code == forkbox.NotFound
+}

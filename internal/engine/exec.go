@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"context"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+)
+
+// ExecRequest is what to run. Env, where it is not nil, is the caller's whole
+// environment and is filtered; ExtraEnv are variables that the user gave by
+// name, which are passed as they are and win.
+type ExecRequest struct {
+	forkbox.ExecSpec
+	ExtraEnv []string `json:"extra_env,omitempty"`
+}
+
+// Exec starts a command in a box, which it wakes when it is at rest. It owns
+// stdio, also when it fails. An exec that could not be started is in the
+// record, with its exit, and so it is returned with the error.
+func (e *Engine) Exec(ctx context.Context, who forkbox.Owner, ref string, req ExecRequest, stdio forkbox.Stdio) (forkbox.Exec, error) {
+	ctx, end, err := e.begin(ctx, "exec")
+	if err != nil {
+		stdio.Close()
+		return forkbox.Exec{}, err
+	}
+	defer end()
+	p, err := e.enlist(ctx, who, ref, req)
+	if err != nil {
+		stdio.Close()
+		return forkbox.Exec{}, forkbox.Wrap("exec", err)
+	}
+	// Without cancelling: a start that is given up half-way would leave a
+	// process that the ledger says was not started.
+	if err := e.run(context.WithoutCancel(ctx), p, who, stdio); err != nil {
+		e.finish(p.h, p.a, p.exec.ID, notStarted(err), nil)
+		return p.h.record(p.x), forkbox.Wrap("exec", err)
+	}
+	return p.h.record(p.x), nil
+}
+
+// planned is an exec that is in the ledger and about to be started.
+type planned struct {
+	h    *handle
+	a    *attached
+	x    *execution
+	exec forkbox.Exec // as it is while it runs
+	spec forkbox.ExecSpec
+}
+
+// enlist wakes the box and records the exec. It has the box's turn for that
+// and no longer: execs start and run side by side, and a box can be stopped
+// while one hangs in its start.
+func (e *Engine) enlist(ctx context.Context, who forkbox.Owner, ref string, req ExecRequest) (p planned, err error) {
+	if err := req.check(who); err != nil {
+		return p, err
+	}
+	box, h, unlock, err := e.take(ctx, who, ref)
+	if err != nil {
+		return p, err
+	}
+	defer unlock()
+	if p.a, err = e.wake(ctx, h, &box); err != nil {
+		return p, err
+	}
+	p.h, p.spec = h, e.spec(box, who, req)
+	// The ledger's record and ours appear as one to whoever looks for both.
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p.exec, err = e.ledger.AddExec(ctx, forkbox.Exec{
+		Box: box.ID, Argv: p.spec.Argv, Dir: p.spec.Dir, User: p.spec.User, TTY: p.spec.TTY, Started: e.now(),
+	})
+	if err != nil {
+		return p, err
+	}
+	p.x = &execution{exec: p.exec, done: make(chan struct{})}
+	p.a.execs[p.exec.ID] = p.x
+	return p, nil
+}
+
+// run hands the exec to the instance, and with it stdio and the log.
+func (e *Engine) run(ctx context.Context, p planned, who forkbox.Owner, stdio forkbox.Stdio) error {
+	log, err := e.logs.Create(p.exec.Box, p.exec.ID)
+	if err != nil {
+		stdio.Close()
+		return forkbox.Wrap("keep the output", err)
+	}
+	return p.a.instance.Exec(ctx, p.exec.ID, p.spec, who, stdio, log, e.logCap)
+}
+
+// check refuses what makes no sense and what the caller may not.
+func (r ExecRequest) check(who forkbox.Owner) error {
+	const op = "exec"
+	switch {
+	case len(r.Argv) == 0:
+		return forkbox.Errorf(forkbox.Invalid, op, "no command was given").
+			Hint("put it after two dashes: forkbox exec BOX -- COMMAND")
+	case r.Dir != "" && !path.IsAbs(r.Dir):
+		return forkbox.Errorf(forkbox.Invalid, op, "the directory %q is not absolute", r.Dir)
+	case r.Timeout < 0:
+		return forkbox.Errorf(forkbox.Invalid, op, "the timeout %s is negative", r.Timeout)
+	}
+	for _, kv := range r.ExtraEnv {
+		if i := strings.IndexByte(kv, '='); i < 1 {
+			return forkbox.Errorf(forkbox.Invalid, op, "%q is not a variable", kv).Hint("use -e NAME=VALUE")
+		}
+	}
+	if who.UID != 0 && !isSelf(who, r.User) {
+		return forkbox.Errorf(forkbox.Denied, op, "you may not start commands as %s", r.User).
+			Hint("become that user inside the box: forkbox exec BOX -- sudo -u %s COMMAND", r.User)
+	}
+	return nil
+}
+
+func isSelf(who forkbox.Owner, user string) bool {
+	return user == "" || user == who.Name || user == strconv.Itoa(who.UID)
+}
+
+// spec is the request with what the box has to say filled in.
+func (e *Engine) spec(box forkbox.Box, who forkbox.Owner, req ExecRequest) forkbox.ExecSpec {
+	spec := req.ExecSpec
+	spec.Dir = orElse(spec.Dir, box.Dir)
+	if isSelf(who, spec.User) {
+		// Not by name, which is looked up in the box: whoever can write its
+		// /etc/passwd could make that name mean somebody else.
+		spec.User = ""
+	}
+	env := box.Env
+	if spec.Env != nil {
+		env, _ = e.secrets(spec.Env, box.AllowSecrets)
+	}
+	spec.Env = override(env, req.ExtraEnv)
+	return spec
+}
+
+// override sets variables in a copy of env. Appending would not do: of a name
+// that is there twice, most programs read the first.
+func override(env, extra []string) []string {
+	set := map[string]bool{}
+	for _, kv := range extra {
+		name, _, _ := strings.Cut(kv, "=")
+		set[name] = true
+	}
+	out := make([]string, 0, len(env)+len(extra))
+	for _, kv := range env {
+		if name, _, _ := strings.Cut(kv, "="); !set[name] {
+			out = append(out, kv)
+		}
+	}
+	return append(out, extra...)
+}
+
+func notStarted(err error) forkbox.Exit {
+	return forkbox.Exit{Code: forkbox.CodeOf(err).ExitCode(), Cause: forkbox.CauseNotRun, Why: err.Error()}
+}

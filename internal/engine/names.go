@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	mathrand "math/rand/v2"
+	"regexp"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+)
+
+// A name is also the box's hostname.
+var (
+	validName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+	likeAnID  = regexp.MustCompile(`^[0-9a-f]{12,}$`)
+)
+
+func checkName(name string) error {
+	const op = "name box"
+	switch {
+	case !validName.MatchString(name):
+		return forkbox.Errorf(forkbox.Invalid, op, "%q is not a name that a host can have", name).
+			Hint("use up to 63 lower-case letters, digits and dashes, not a dash first")
+	case likeAnID.MatchString(name):
+		return forkbox.Errorf(forkbox.Invalid, op, "%q looks like the id of a box", name).
+			Hint("use a letter after f, or fewer than 12 characters")
+	case name == reality:
+		return forkbox.Errorf(forkbox.Invalid, op, "%q is what boxes are forked from", name).
+			Hint("choose another name")
+	}
+	return nil
+}
+
+// newID is random, so that an id is never used twice, also not after a box
+// and all memory of it are gone.
+func newID() string {
+	var b [6]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// friendlyName is a name for the given attempt. The words alone do for some
+// hundred boxes; where they collide again and again, a number helps.
+func friendlyName(attempt int) string {
+	name := pick(adjectives) + "-" + pick(animals)
+	if attempt >= 3 {
+		name += fmt.Sprintf("-%d", mathrand.IntN(10_000))
+	}
+	return name
+}
+
+func pick(words []string) string { return words[mathrand.IntN(len(words))] }
+
+var (
+	adjectives = strings.Fields(`
+		able agile amber ample ardent azure balmy bold brave breezy bright brisk
+		calm candid cheery civil clear clever cosy crisp curious daring deft dewy
+		eager early easy fair fancy fine fleet fond frank free fresh gentle glad
+		golden good grand happy hardy hearty honest humble jolly keen kind lively
+		loyal lucid lucky mellow merry mighty mild modest neat nimble noble olive
+		open patient placid plucky polite proud quick quiet rapid ready rosy royal
+		sage serene sharp shiny silver sleek smart smooth snug solid spry steady
+		still stout sunny swift tender tidy true trusty upbeat vivid warm wise witty`)
+	animals = strings.Fields(`
+		alpaca badger bat bear beaver bee bison bobcat buck bunny camel cat cheetah
+		cobra condor coral crab crane cricket crow deer dingo dolphin dove dragon
+		duck eagle egret elk emu falcon ferret finch fox frog gecko gibbon goose
+		gopher grouse gull hare hawk hedgehog heron hippo horse husky ibex ibis
+		jackal jaguar jay kestrel kiwi koala lark lemur leopard lion lizard llama
+		lynx magpie mantis marten mole moose moth mouse newt ocelot octopus orca
+		oriole osprey otter owl panda panther parrot pelican penguin pigeon pony
+		puffin puma quail rabbit raccoon raven robin salmon seal shark shrew skunk
+		sloth snail sparrow squid stork swan tapir tern tiger toad trout turtle
+		viper walrus weasel whale wolf wombat wren yak zebra`)
+)

@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Reconcile makes the world agree with the ledger, after a crash or a restart:
+// boxes that were being made or removed go, running boxes are attached again.
+// Boxes at rest cost nothing here. One box that fails does not hold up the
+// others: its note says what is wrong.
+func (e *Engine) Reconcile(ctx context.Context) error {
+	ctx, end, err := e.begin(ctx, "reconcile")
+	if err != nil {
+		return err
+	}
+	defer end()
+	boxes, err := e.ledger.Boxes(ctx, nil, forkbox.Creating, forkbox.Running, forkbox.Removing)
+	if err != nil {
+		return forkbox.Wrap("reconcile", err)
+	}
+	for _, box := range boxes {
+		if err := e.reconcile(ctx, box); err != nil {
+			e.log.Error("cannot reconcile a box", "box", box.ID, "name", box.Name, "state", box.State, "error", err)
+		}
+	}
+	return nil
+}
+
+func (e *Engine) reconcile(ctx context.Context, box forkbox.Box) error {
+	h, unlock, err := e.lock(ctx, box.ID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if box.State == forkbox.Running {
+		_, err := e.found(ctx, h, &box)
+		return err
+	}
+	return e.remove(ctx, h, &box)
+}

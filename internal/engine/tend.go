@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// tend looks after a running box: it notices its end, and sends it to rest
+// when it idles. It is the only goroutine a running box has here.
+func (e *Engine) tend(h *handle, a *attached) {
+	timer := time.NewTimer(e.restAfter)
+	defer timer.Stop()
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-a.gone:
+			return
+		case <-a.instance.Done():
+			e.mourn(h, a)
+			return
+		case <-timer.C:
+			timer.Reset(e.rest(h, a))
+		}
+	}
+}
+
+// rest stops the box when it has idled long enough, and otherwise says when to
+// look again.
+func (e *Engine) rest(h *handle, a *attached) time.Duration {
+	if wait := e.restIn(h, a); wait > 0 {
+		return wait
+	}
+	// Asked before taking the turn: an instance that does not answer must not
+	// keep others from stopping it.
+	if !e.idle(a) {
+		h.mu.Lock()
+		a.idleSince = time.Now()
+		h.mu.Unlock()
+		return e.restAfter
+	}
+	_, unlock, err := e.lock(e.ctx, h.id)
+	if err != nil {
+		return e.restAfter
+	}
+	defer unlock()
+	// An exec may have come and gone meanwhile, and left a process.
+	if h.current() != a || e.restIn(h, a) > 0 || !e.idle(a) {
+		return e.restAfter
+	}
+	if err := e.stopAtRest(h, a); err != nil {
+		e.log.Warn("cannot send a box to rest", "box", h.id, "error", err)
+	}
+	return e.restAfter
+}
+
+func (e *Engine) stopAtRest(h *handle, a *attached) error {
+	ctx := context.WithoutCancel(e.ctx)
+	box, err := e.ledger.Box(ctx, h.id)
+	if err != nil {
+		return err
+	}
+	return e.halt(ctx, h, a, &box, 0)
+}
+
+// restIn is how long a box must go on idling before it rests.
+func (e *Engine) restIn(h *handle, a *attached) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if a.pinned || len(a.execs) > 0 {
+		return e.restAfter
+	}
+	return e.restAfter - time.Since(a.idleSince)
+}
+
+// idle says whether a box has no process but its init. One that cannot be
+// asked is not idle: it may be doing what its owner wants.
+func (e *Engine) idle(a *attached) bool {
+	ps, err := a.instance.Processes(e.ctx)
+	return err == nil && !beyondInit(ps)
+}
+
+func beyondInit(ps []forkbox.Process) bool {
+	for _, p := range ps {
+		if p.PID != 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// mourn takes note of an instance that ended without having been asked to.
+func (e *Engine) mourn(h *handle, a *attached) {
+	_, unlock, err := e.lock(e.ctx, h.id)
+	if err != nil {
+		return // the next engine finds out
+	}
+	defer unlock()
+	if h.current() != a {
+		return // it was being stopped
+	}
+	ctx := context.WithoutCancel(e.ctx)
+	box, err := e.ledger.Box(ctx, h.id)
+	if err == nil {
+		err = e.bury(ctx, h, a, &box)
+	}
+	if err != nil {
+		e.log.Error("cannot clear up after a box that ended by itself", "box", h.id, "error", err)
+	}
+}
+
+// bury settles what an instance that died leaves: its execs, and by way of
+// Attach its mounts. The caller has the box's turn.
+func (e *Engine) bury(ctx context.Context, h *handle, a *attached, box *forkbox.Box) error {
+	const why = "the box ended by itself: it crashed, or its first process was killed"
+	e.settle(h, a, nil, lost(why))
+	e.detach(h, a)
+	if _, err := e.provider.Attach(ctx, *box); !isNotFound(err) {
+		if err == nil {
+			err = errors.New("it ended and still runs")
+		}
+		// It stays "running" in the ledger, so that whoever uses it next, or
+		// a restart, tries again.
+		return e.note(ctx, box, "cannot clear up after it", err)
+	}
+	box.State, box.Note = forkbox.Stopped, why
+	return e.ledger.UpdateBox(ctx, *box)
+}
+
+// note tells the owner what went wrong with a box. It returns cause.
+func (e *Engine) note(ctx context.Context, box *forkbox.Box, what string, cause error) error {
+	box.Note = what + ": " + cause.Error()
+	if err := e.ledger.UpdateBox(ctx, *box); err != nil {
+		return errors.Join(cause, err)
+	}
+	return cause
+}

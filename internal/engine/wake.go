@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/forkbox/forkbox"
+)
+
+// wake has a box run: as it does already, or started now. The caller has the
+// box's turn.
+func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attached, error) {
+	if err := usable("start box", *box); err != nil {
+		return nil, err
+	}
+	a, err := e.found(ctx, h, box)
+	if err != nil || a != nil {
+		return a, err
+	}
+	box.State, box.Note = forkbox.Running, ""
+	if err := e.ledger.UpdateBox(ctx, *box); err != nil {
+		return nil, err
+	}
+	if clean, err := e.launch(ctx, h, *box); err != nil {
+		// The box is as it was. Its data is its owner's: nothing is removed.
+		if clean {
+			box.State = forkbox.Stopped
+		}
+		return nil, e.note(context.WithoutCancel(ctx), box, "cannot start it", err)
+	}
+	return h.current(), nil
+}
+
+// launch starts an instance. clean says whether one that failed is gone.
+func (e *Engine) launch(ctx context.Context, h *handle, box forkbox.Box) (clean bool, err error) {
+	instance, err := e.provider.Start(ctx, box)
+	if err != nil {
+		return true, err
+	}
+	if err := e.attach(h, box, instance, nil); err != nil {
+		stop := instance.Stop(context.WithoutCancel(ctx), 0)
+		return stop == nil, errors.Join(err, stop)
+	}
+	return true, nil
+}
+
+// found is the instance of a box that the ledger says runs, nil when it turns
+// out that none does; then the ledger says so too. The caller has its turn.
+func (e *Engine) found(ctx context.Context, h *handle, box *forkbox.Box) (*attached, error) {
+	if box.State != forkbox.Running {
+		return nil, nil
+	}
+	a := h.current()
+	if a == nil {
+		// An earlier attempt to attach failed; it may work now.
+		return e.reattach(ctx, h, box)
+	}
+	select {
+	case <-a.instance.Done(): // the goroutine that tends it waits for our turn to end
+		return nil, e.bury(context.WithoutCancel(ctx), h, a, box)
+	default:
+		return a, nil
+	}
+}
+
+// reattach finds the instance of a box again, with the execs in it.
+func (e *Engine) reattach(ctx context.Context, h *handle, box *forkbox.Box) (*attached, error) {
+	unfinished, err := e.unfinished(ctx, box.ID)
+	if err != nil {
+		return nil, err
+	}
+	instance, err := e.provider.Attach(ctx, *box)
+	if isNotFound(err) {
+		return nil, e.foundDead(context.WithoutCancel(ctx), box, unfinished)
+	}
+	if err == nil {
+		err = e.attach(h, *box, instance, unfinished)
+	}
+	if err != nil {
+		return nil, e.note(context.WithoutCancel(ctx), box, "cannot find out whether it runs", err)
+	}
+	if box.Note == "" {
+		return h.current(), nil
+	}
+	box.Note = "" // whatever it was, it is over
+	return h.current(), e.ledger.UpdateBox(context.WithoutCancel(ctx), *box)
+}
+
+func (e *Engine) unfinished(ctx context.Context, box string) (unfinished []forkbox.Exec, err error) {
+	execs, err := e.ledger.Execs(ctx, box)
+	for _, x := range execs {
+		if x.Exit == nil {
+			unfinished = append(unfinished, x)
+		}
+	}
+	return unfinished, err
+}
+
+// foundDead writes down that a box and its execs ended while nobody watched.
+// The execs first: a box that is "stopped" is never looked at again.
+func (e *Engine) foundDead(ctx context.Context, box *forkbox.Box, unfinished []forkbox.Exec) error {
+	const why = "it was found not running any more: the host was restarted, or the box crashed"
+	for _, x := range unfinished {
+		exit, out := e.exitFromLog(box.ID, x.ID, lost(why))
+		now := e.now()
+		x.Ended, x.Exit, x.Output = &now, &exit, out
+		if err := e.ledger.UpdateExec(ctx, x); err != nil {
+			return err
+		}
+	}
+	box.State, box.Note = forkbox.Stopped, why
+	return e.ledger.UpdateBox(ctx, *box)
+}
+
+// usable is a Busy error for a box that is not there yet, or hardly any more.
+func usable(op string, box forkbox.Box) error {
+	switch box.State {
+	case forkbox.Creating:
+		return forkbox.Errorf(forkbox.Busy, op, "%s was never completely created", box.Name).
+			Hint("remove it: forkbox rm %s", box.Name)
+	case forkbox.Removing:
+		return forkbox.Errorf(forkbox.Busy, op, "%s is being removed", box.Name).
+			Hint("if that failed, try again: forkbox rm -f %s", box.Name)
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/forkbox/forkbox"
+)
+
+// found limits FindBoxes: enough to list the candidates of an ambiguous prefix.
+const found = 20
+
+// AddBox implements [forkbox.Ledger].
+func (l *SQLite) AddBox(ctx context.Context, box forkbox.Box) error {
+	record, err := json.Marshal(box)
+	if err != nil {
+		return failed("record box", err)
+	}
+	_, err = l.stmts.addBox.ExecContext(steady(ctx),
+		box.ID, box.Owner.UID, box.Name, box.State, box.Created.UnixNano(), string(record))
+	return boxError("record box", box, err)
+}
+
+// UpdateBox implements [forkbox.Ledger].
+func (l *SQLite) UpdateBox(ctx context.Context, box forkbox.Box) error {
+	record, err := json.Marshal(box)
+	if err != nil {
+		return failed("record box", err)
+	}
+	res, err := l.stmts.updateBox.ExecContext(steady(ctx),
+		box.Owner.UID, box.Name, box.State, box.Created.UnixNano(), string(record), box.ID)
+	if err != nil {
+		return boxError("record box", box, err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return noBox("record box", box.ID, err)
+	}
+	return nil
+}
+
+// DeleteBox implements [forkbox.Ledger].
+func (l *SQLite) DeleteBox(ctx context.Context, id string) error {
+	_, err := l.stmts.deleteBox.ExecContext(steady(ctx), id)
+	return failed("forget box", err)
+}
+
+// Box implements [forkbox.Ledger].
+func (l *SQLite) Box(ctx context.Context, id string) (forkbox.Box, error) {
+	var record []byte
+	err := l.stmts.box.QueryRowContext(steady(ctx), id).Scan(&record)
+	if errors.Is(err, sql.ErrNoRows) {
+		return forkbox.Box{}, noBox("find box", id, nil)
+	}
+	if err != nil {
+		return forkbox.Box{}, failed("find box", err)
+	}
+	var box forkbox.Box
+	return box, failed("read box "+id, json.Unmarshal(record, &box))
+}
+
+// Boxes implements [forkbox.Ledger].
+func (l *SQLite) Boxes(ctx context.Context, uid *int, states ...forkbox.State) ([]forkbox.Box, error) {
+	boxes, err := l.list(ctx, uid, states)
+	if len(states) == 0 {
+		return boxes, err
+	}
+	return slices.DeleteFunc(boxes, func(b forkbox.Box) bool { return !slices.Contains(states, b.State) }), err
+}
+
+// list reads at least the boxes in one of the states.
+func (l *SQLite) list(ctx context.Context, uid *int, states []forkbox.State) ([]forkbox.Box, error) {
+	switch {
+	case uid != nil:
+		return readBoxes(l.stmts.boxesOf.QueryContext(steady(ctx), *uid))
+	case len(states) > 0 && !slices.Contains(states, forkbox.Stopped):
+		return readBoxes(l.read.QueryContext(steady(ctx), sqlActive))
+	default:
+		return readBoxes(l.stmts.boxes.QueryContext(steady(ctx)))
+	}
+}
+
+// FindBoxes implements [forkbox.Ledger].
+func (l *SQLite) FindBoxes(ctx context.Context, uid int, prefix string) ([]forkbox.Box, error) {
+	return readBoxes(l.stmts.find.QueryContext(steady(ctx), uid, prefix, prefix+"\U0010FFFF", found))
+}
+
+func readBoxes(rows *sql.Rows, err error) ([]forkbox.Box, error) {
+	if err != nil {
+		return nil, failed("list boxes", err)
+	}
+	defer rows.Close()
+	var boxes []forkbox.Box
+	for rows.Next() {
+		var record sql.RawBytes
+		if err := rows.Scan(&record); err != nil {
+			return nil, failed("list boxes", err)
+		}
+		var box forkbox.Box
+		if err := json.Unmarshal(record, &box); err != nil {
+			return nil, failed("list boxes", err)
+		}
+		boxes = append(boxes, box)
+	}
+	return boxes, failed("list boxes", rows.Err())
+}
+
+func boxError(op string, box forkbox.Box, err error) error {
+	if resultCode(err) == sqlite3.SQLITE_CONSTRAINT_UNIQUE {
+		return forkbox.Errorf(forkbox.Exists, op, "the name %q is taken", box.Name).
+			Hint("choose another name, or remove that box: forkbox rm %s", box.Name)
+	}
+	return failed(op, err)
+}
+
+func noBox(op, id string, err error) error {
+	if err != nil {
+		return failed(op, err)
+	}
+	return forkbox.Errorf(forkbox.NotFound, op, "there is no box %s", id).
+		Hint("forkbox ls shows your boxes")
+}

@@ -1,0 +1,125 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/forkbox/forkbox"
+)
+
+// AddExec implements [forkbox.Ledger].
+func (l *SQLite) AddExec(ctx context.Context, exec forkbox.Exec) (forkbox.Exec, error) {
+	record, err := json.Marshal(exec)
+	if err != nil {
+		return exec, failed("record exec", err)
+	}
+	var id int64
+	err = l.stmts.addExec.QueryRowContext(steady(ctx), exec.Box, string(record)).Scan(&id)
+	if resultCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY {
+		return exec, noBox("record exec", exec.Box, nil)
+	}
+	if err != nil {
+		return exec, failed("record exec", err)
+	}
+	exec.ID = strconv.FormatInt(id, 10)
+	return exec, nil
+}
+
+// UpdateExec implements [forkbox.Ledger].
+func (l *SQLite) UpdateExec(ctx context.Context, exec forkbox.Exec) error {
+	record, err := json.Marshal(exec)
+	if err != nil {
+		return failed("record exec", err)
+	}
+	id, ok := number(exec.ID)
+	if !ok {
+		return noExec("record exec", exec.Box, exec.ID)
+	}
+	res, err := l.stmts.updateExec.ExecContext(steady(ctx), string(record), exec.Box, id)
+	if err != nil {
+		return failed("record exec", err)
+	}
+	if n, err := res.RowsAffected(); err != nil {
+		return failed("record exec", err)
+	} else if n == 0 {
+		return noExec("record exec", exec.Box, exec.ID)
+	}
+	return nil
+}
+
+// Exec implements [forkbox.Ledger].
+func (l *SQLite) Exec(ctx context.Context, box, id string) (forkbox.Exec, error) {
+	n, ok := number(id)
+	if !ok {
+		return forkbox.Exec{}, noExec("find exec", box, id)
+	}
+	exec, err := readExec(l.stmts.exec.QueryRowContext(steady(ctx), box, n))
+	if errors.Is(err, sql.ErrNoRows) {
+		return forkbox.Exec{}, noExec("find exec", box, id)
+	}
+	return exec, failed("find exec", err)
+}
+
+// Execs implements [forkbox.Ledger].
+func (l *SQLite) Execs(ctx context.Context, box string) ([]forkbox.Exec, error) {
+	rows, err := l.stmts.execs.QueryContext(steady(ctx), box)
+	if err != nil {
+		return nil, failed("list execs", err)
+	}
+	defer rows.Close()
+	var execs []forkbox.Exec
+	for rows.Next() {
+		exec, err := readExec(rows)
+		if err != nil {
+			return nil, failed("list execs", err)
+		}
+		execs = append(execs, exec)
+	}
+	return execs, failed("list execs", rows.Err())
+}
+
+func readExec(row interface{ Scan(...any) error }) (forkbox.Exec, error) {
+	var id int64
+	var record []byte
+	if err := row.Scan(&id, &record); err != nil {
+		return forkbox.Exec{}, err
+	}
+	var exec forkbox.Exec
+	err := json.Unmarshal(record, &exec)
+	// The record was written before the id was known.
+	exec.ID = strconv.FormatInt(id, 10)
+	return exec, err
+}
+
+// number accepts an id only as AddExec spelled it: "01" and "+1" are not "1".
+func number(id string) (int64, bool) {
+	n, err := strconv.ParseInt(id, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == id
+}
+
+func noExec(op, box, id string) error {
+	return forkbox.Errorf(forkbox.NotFound, op, "box %s has no exec %q", box, id).
+		Hint("forkbox show %s lists its execs", box)
+}
+
+// failed says what a defect or a failing disk kept from being done.
+func failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := forkbox.Errorf(forkbox.Internal, op, "the ledger failed: %w", err)
+	switch resultCode(err) & 0xff {
+	case sqlite3.SQLITE_FULL:
+		e.Hint("the disk is full: free some space where the ledger lies")
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+		e.Hint("the ledger is damaged: restore it from a backup")
+	case sqlite3.SQLITE_READONLY:
+		e.Hint("the ledger must be on a disk that can be written")
+	}
+	return e
+}

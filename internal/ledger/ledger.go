@@ -1,0 +1,67 @@
+// Package ledger keeps the durable record of boxes and execs in SQLite.
+//
+// Every write is one prepared statement and so one transaction: there is no
+// moment at which a crash leaves half a record. The suite that this and any
+// later ledger passes is in package ledgertest.
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/forkbox/forkbox"
+)
+
+// SQLite is a [forkbox.Ledger] in one file.
+type SQLite struct {
+	// One connection writes: SQLite has one writer anyway, and waiting for a
+	// Go mutex is cheaper than for a file lock. Others read, so that listing
+	// ten thousand boxes does not hold up a box that is being started.
+	write, read *sql.DB
+	stmts       statements
+}
+
+var _ forkbox.Ledger = (*SQLite)(nil)
+
+// Open opens the ledger at path, makes it when there is none, and brings an
+// older one up to date.
+func Open(ctx context.Context, path string) (*SQLite, error) {
+	write, read, err := connect(path)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	l := &SQLite{write: write, read: read}
+	if err := l.ready(ctx); err != nil {
+		l.Close()
+		return nil, openError(path, err)
+	}
+	return l, nil
+}
+
+func (l *SQLite) ready(ctx context.Context) error {
+	if err := migrate(ctx, l.write); err != nil {
+		return err
+	}
+	return l.stmts.prepare(ctx, l.write, l.read)
+}
+
+// Close writes back what is in the log and closes the file.
+func (l *SQLite) Close() error {
+	return errors.Join(l.stmts.close(), l.read.Close(), l.write.Close())
+}
+
+// openError tells a ledger that cannot be used apart from one that is damaged,
+// because only the second is helped by moving the file away.
+func openError(path string, err error) error {
+	var known *forkbox.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	e := forkbox.Errorf(forkbox.Internal, "open ledger", "%s: %w", path, err)
+	if damaged(err) {
+		return e.Hint("the file is damaged or is not a ledger: restore it from a backup, or move it aside to start with an empty one").
+			Hint("the files of its boxes are not in it and are not touched")
+	}
+	return e.Hint("the directory must exist and be writable by you")
+}

@@ -1,0 +1,98 @@
+// Package ledgertest is the suite that every ledger passes.
+package ledgertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Run tests the ledgers that open makes. Each must be empty, and is closed by
+// the suite.
+func Run(t *testing.T, open func(t *testing.T) forkbox.Ledger) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, forkbox.Ledger)
+	}{
+		{"BoxIsKeptWhole", boxIsKeptWhole},
+		{"BoxUpdateReplaces", boxUpdateReplaces},
+		{"BoxNameIsUniquePerOwner", boxNameIsUniquePerOwner},
+		{"BoxDeleteTakesExecsAlong", boxDeleteTakesExecsAlong},
+		{"BoxesByOwnerAndState", boxesByOwnerAndState},
+		{"FindBoxes", findBoxes},
+		{"ExecIDsCount", execIDsCount},
+		{"ExecIsKeptWhole", execIsKeptWhole},
+		{"NotFound", notFound},
+		{"ManyAtOnce", manyAtOnce},
+		{"CancelledCallerLeavesNoDoubt", cancelledCaller},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := open(t)
+			t.Cleanup(func() { noError(t, l.Close()) })
+			c.test(t, l)
+		})
+	}
+}
+
+// Box is a box with every field set, so that a ledger that forgets one fails.
+func Box(id, name string, uid int) forkbox.Box {
+	made := time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
+	return forkbox.Box{
+		ID: id, Name: name, State: forkbox.Creating, Provider: "native",
+		Base:  forkbox.Base{Kind: "reality", Fence: made},
+		Owner: forkbox.Owner{UID: uid, GID: uid, Groups: []int{4, uid}, Name: "ada", Home: "/home/ada"},
+		Net:   forkbox.NetNone, Dir: "/src/a b", Created: made,
+		Env:          []string{"PATH=/bin", "ODD=a\nb \"c\" é"},
+		AllowSecrets: []string{"GITHUB_TOKEN"}, Pinned: true, Note: "a note",
+	}
+}
+
+func exec(box string, argv ...string) forkbox.Exec {
+	return forkbox.Exec{
+		Box: box, Argv: argv, Dir: "/", User: "ada", TTY: true,
+		Started: time.Date(2026, 1, 2, 3, 4, 6, 1, time.UTC),
+	}
+}
+
+func add(t *testing.T, l forkbox.Ledger, boxes ...forkbox.Box) {
+	t.Helper()
+	for _, b := range boxes {
+		noError(t, l.AddBox(context.Background(), b))
+	}
+}
+
+func ids(boxes []forkbox.Box) (ids []string) {
+	for _, b := range boxes {
+		ids = append(ids, b.ID)
+	}
+	return ids
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func hasCode(t *testing.T, err error, code forkbox.Code) {
+	t.Helper()
+	var e *forkbox.Error
+	if !errors.As(err, &e) || e.Code != code {
+		t.Fatalf("got error %v, want one with code %s", err, code)
+	}
+}
+
+func equal[T any](t *testing.T, got, want T) {
+	t.Helper()
+	if g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != w {
+		t.Fatalf("got  %s\nwant %s", g, w)
+	}
+}
+
+func sorted(s []string) []string { slices.Sort(s); return s }

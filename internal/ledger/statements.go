@@ -1,0 +1,83 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// statements are prepared once: parsing SQL costs more than running it here.
+type statements struct {
+	addBox, updateBox, deleteBox, addExec, updateExec *sql.Stmt // write
+	box, boxes, boxesOf, find, exec, execs            *sql.Stmt // read
+}
+
+const (
+	sqlAddBox    = `INSERT INTO boxes (id, owner_uid, name, state, created, record) VALUES (?, ?, ?, ?, ?, ?)`
+	sqlUpdateBox = `UPDATE boxes SET owner_uid = ?, name = ?, state = ?, created = ?, record = ? WHERE id = ?`
+	sqlDeleteBox = `DELETE FROM boxes WHERE id = ?`
+
+	// One statement, so that two execs added at once get different ids.
+	sqlAddExec = `INSERT INTO execs (box, id, record)
+		SELECT ?1, coalesce(max(id), 0) + 1, ?2 FROM execs WHERE box = ?1 RETURNING id`
+	sqlUpdateExec = `UPDATE execs SET record = ? WHERE box = ? AND id = ?`
+
+	sqlBox     = `SELECT record FROM boxes WHERE id = ?`
+	sqlBoxes   = `SELECT record FROM boxes ORDER BY created, rowid`
+	sqlBoxesOf = `SELECT record FROM boxes WHERE owner_uid = ? ORDER BY created, rowid`
+	sqlActive  = `SELECT record FROM boxes WHERE state <> 'stopped' ORDER BY created, rowid`
+
+	// Ranges and not LIKE, which would ignore case and use no index. The end
+	// of the range is the prefix with the last character of Unicode added.
+	// Two searches, each by its own index: left to itself with an OR (or
+	// without the + that hides owner_uid from it) SQLite reads all of an
+	// owner's boxes.
+	sqlFind = `SELECT record FROM boxes WHERE rowid IN (
+			SELECT rowid FROM boxes WHERE owner_uid = ?1 AND name >= ?2 AND name < ?3
+			UNION ALL
+			SELECT rowid FROM boxes WHERE +owner_uid = ?1 AND id >= ?2 AND id < ?3)
+		ORDER BY id = ?2 OR name = ?2 DESC, created, rowid LIMIT ?4`
+
+	sqlExec  = `SELECT id, record FROM execs WHERE box = ? AND id = ?`
+	sqlExecs = `SELECT id, record FROM execs WHERE box = ? ORDER BY id`
+)
+
+func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
+	for _, p := range []struct {
+		to  **sql.Stmt
+		db  *sql.DB
+		sql string
+	}{
+		{&s.addBox, write, sqlAddBox},
+		{&s.updateBox, write, sqlUpdateBox},
+		{&s.deleteBox, write, sqlDeleteBox},
+		{&s.addExec, write, sqlAddExec},
+		{&s.updateExec, write, sqlUpdateExec},
+		{&s.box, read, sqlBox},
+		{&s.boxes, read, sqlBoxes},
+		{&s.boxesOf, read, sqlBoxesOf},
+		{&s.find, read, sqlFind},
+		{&s.exec, read, sqlExec},
+		{&s.execs, read, sqlExecs},
+	} {
+		stmt, err := p.db.PrepareContext(ctx, p.sql)
+		if err != nil {
+			return err
+		}
+		*p.to = stmt
+	}
+	return nil
+}
+
+func (s *statements) close() error {
+	var errs []error
+	for _, stmt := range []*sql.Stmt{
+		s.addBox, s.updateBox, s.deleteBox, s.addExec, s.updateExec,
+		s.box, s.boxes, s.boxesOf, s.find, s.exec, s.execs,
+	} {
+		if stmt != nil {
+			errs = append(errs, stmt.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,89 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/internal/engine"
+)
+
+func (s *Server) listBoxes(w http.ResponseWriter, r *http.Request) error {
+	boxes, err := s.Engine.Boxes(r.Context(), who(r))
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, client.BoxList{Boxes: notNil(boxes)})
+}
+
+func (s *Server) createBox(w http.ResponseWriter, r *http.Request) error {
+	var req client.CreateRequest
+	if err := decode(r, &req); err != nil {
+		return err
+	}
+	box, err := s.Engine.Create(r.Context(), who(r), engine.CreateSpec{
+		Name: req.Name, From: req.From, Dir: req.Dir, Env: req.Env, Net: req.Net, AllowSecrets: req.AllowSecrets,
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusCreated, box)
+}
+
+func (s *Server) getBox(w http.ResponseWriter, r *http.Request) error {
+	return answerBox(w)(s.Engine.Box(r.Context(), who(r), r.PathValue("box")))
+}
+
+func (s *Server) startBox(w http.ResponseWriter, r *http.Request) error {
+	if err := decodeOptional(r, &struct{}{}); err != nil {
+		return err
+	}
+	return answerBox(w)(s.Engine.Start(r.Context(), who(r), r.PathValue("box")))
+}
+
+func (s *Server) stopBox(w http.ResponseWriter, r *http.Request) error {
+	var req client.StopRequest
+	if err := decodeOptional(r, &req); err != nil {
+		return err
+	}
+	if req.Grace != nil && *req.Grace < 0 {
+		return forkbox.Errorf(forkbox.Invalid, "stop box", "the grace of %s is negative", time.Duration(*req.Grace))
+	}
+	return answerBox(w)(s.Engine.Stop(r.Context(), who(r), r.PathValue("box"), req.Grace))
+}
+
+func (s *Server) removeBox(w http.ResponseWriter, r *http.Request) error {
+	force := isSet(r, "force")
+	if err := s.Engine.Remove(r.Context(), who(r), r.PathValue("box"), force); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func answerBox(w http.ResponseWriter) func(forkbox.Box, error) error {
+	return func(box forkbox.Box, err error) error {
+		if err != nil {
+			return err
+		}
+		return answer(w, http.StatusOK, box)
+	}
+}
+
+// isSet reads a yes or no of the query.
+func isSet(r *http.Request, name string) bool {
+	switch r.URL.Query().Get(name) {
+	case "1", "true", "yes":
+		return true
+	}
+	return false
+}
+
+// notNil makes an empty list [] in JSON.
+func notNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

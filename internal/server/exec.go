@@ -1,0 +1,139 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/internal/engine"
+)
+
+func (s *Server) listExecs(w http.ResponseWriter, r *http.Request) error {
+	execs, err := s.Engine.Execs(r.Context(), who(r), r.PathValue("box"))
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, client.ExecList{Execs: notNil(execs)})
+}
+
+func (s *Server) getExec(w http.ResponseWriter, r *http.Request) error {
+	exec, err := s.Engine.GetExec(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"))
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, exec)
+}
+
+func (s *Server) startExec(w http.ResponseWriter, r *http.Request) error {
+	var req client.ExecRequest
+	if err := decode(r, &req); err != nil {
+		return err
+	}
+	if err := checkExec(req); err != nil {
+		return err
+	}
+	if strings.EqualFold(r.Header.Get("Upgrade"), client.Protocol) {
+		return s.attach(w, r, req)
+	}
+	stdin, err := stdinFile(req.Stdin)
+	if err != nil {
+		return forkbox.Wrap("hand over stdin", err)
+	}
+	// The engine owns the files, also when it fails.
+	exec, err := s.Engine.Exec(r.Context(), who(r), r.PathValue("box"), engineRequest(req), forkbox.Stdio{In: stdin})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusCreated, exec)
+}
+
+func checkExec(req client.ExecRequest) error {
+	switch {
+	case len(req.Argv) == 0 || req.Argv[0] == "":
+		return forkbox.Errorf(forkbox.Invalid, "run a command", "there is none")
+	case req.Timeout < 0:
+		return forkbox.Errorf(forkbox.Invalid, "run "+req.Argv[0], "the timeout of %s is negative", req.Timeout)
+	}
+	switch req.OnDisconnect {
+	case "", client.KeepOnDisconnect, client.KillOnDisconnect:
+		return nil
+	}
+	return forkbox.Errorf(forkbox.Invalid, "run "+req.Argv[0], "on_disconnect %q is neither %s nor %s",
+		req.OnDisconnect, client.KillOnDisconnect, client.KeepOnDisconnect)
+}
+
+func engineRequest(req client.ExecRequest) engine.ExecRequest {
+	return engine.ExecRequest{ExecSpec: req.ExecSpec, ExtraEnv: req.ExtraEnv}
+}
+
+func (s *Server) waitExec(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := s.lasting(r)
+	defer cancel()
+	box, id := r.PathValue("box"), r.PathValue("exec")
+	exec, err := s.Engine.Wait(ctx, who(r), box, id)
+	switch {
+	case err == nil:
+		return answer(w, http.StatusOK, exec)
+	case s.isStopping():
+		return forkbox.Errorf(forkbox.Unavailable, "wait for exec "+id, "the daemon is stopping")
+	case r.Context().Err() != nil && r.URL.Query().Get("on_disconnect") == client.KillOnDisconnect:
+		s.abandon(r, box, id)
+	}
+	return err
+}
+
+// abandon ends an exec whose caller has gone, with everything it started.
+func (s *Server) abandon(r *http.Request, box, id string) {
+	ctx := context.WithoutCancel(r.Context())
+	if err := s.Engine.Kill(ctx, who(r), box, id, 0); err != nil {
+		s.Log.Warn("cannot end an abandoned exec", "box", box, "exec", id, "error", err)
+	}
+}
+
+func (s *Server) isStopping() bool {
+	select {
+	case <-s.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *Server) signalExec(w http.ResponseWriter, r *http.Request) error {
+	var req client.SignalRequest
+	if err := decode(r, &req); err != nil {
+		return err
+	}
+	if req.Signal < 1 || req.Signal > 64 {
+		return forkbox.Errorf(forkbox.Invalid, "signal exec "+r.PathValue("exec"), "there is no signal %d", req.Signal)
+	}
+	return done(w, s.Engine.Signal(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"), req.Signal))
+}
+
+func (s *Server) killExec(w http.ResponseWriter, r *http.Request) error {
+	var req client.KillRequest
+	if err := decodeOptional(r, &req); err != nil {
+		return err
+	}
+	if req.Grace < 0 {
+		return forkbox.Errorf(forkbox.Invalid, "kill exec "+r.PathValue("exec"), "the grace of %s is negative", req.Grace)
+	}
+	return done(w, s.Engine.Kill(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"), req.Grace))
+}
+
+func (s *Server) resizeExec(w http.ResponseWriter, r *http.Request) error {
+	var size forkbox.Size
+	if err := decode(r, &size); err != nil {
+		return err
+	}
+	return done(w, s.Engine.Resize(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"), size))
+}
+
+func done(w http.ResponseWriter, err error) error {
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}

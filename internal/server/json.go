@@ -1,0 +1,99 @@
+package server
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+)
+
+// decode reads the one JSON object of a request, strictly: a field that nobody
+// knows is a mistake that must not pass for a request without it.
+func decode(r *http.Request, into any) error {
+	dec := json.NewDecoder(r.Body)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return badRequest(err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return badRequest(errors.New("there is something after the JSON"))
+	}
+	return nil
+}
+
+// decodeOptional is decode for requests that may come without a body.
+func decodeOptional(r *http.Request, into any) error {
+	err := decode(r, into)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+func badRequest(err error) error {
+	const op = "understand the request"
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return forkbox.Errorf(forkbox.Invalid, op, "it is larger than %d bytes", large.Limit)
+	case errors.Is(err, io.EOF):
+		return forkbox.Errorf(forkbox.Invalid, op, "it is empty: %w", err)
+	}
+	return forkbox.Errorf(forkbox.Invalid, op, "%w", err)
+}
+
+// answer writes a JSON document.
+func answer(w http.ResponseWriter, status int, doc any) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// A client that has gone is not an error of the request.
+	json.NewEncoder(w).Encode(doc)
+	return nil
+}
+
+// answerWriter knows whether an answer has begun, after which an error can no
+// longer have a status of its own.
+type answerWriter struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (w *answerWriter) WriteHeader(status int) {
+	w.begun = true
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *answerWriter) Write(p []byte) (int, error) {
+	w.begun = true
+	return w.ResponseWriter.Write(p)
+}
+
+func (w *answerWriter) Flush() {
+	if f, ok := w.ResponseWriter.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+func (w *answerWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	w.begun = true
+	return http.NewResponseController(w.ResponseWriter).Hijack()
+}
+
+func (w *answerWriter) fail(err error) {
+	if w.begun {
+		return // whoever began it has said so in its own way
+	}
+	e := toError(err)
+	answer(w, e.Code.Status(), client.ErrorBody{Error: e})
+}
+
+func toError(err error) *forkbox.Error {
+	var e *forkbox.Error
+	errors.As(forkbox.Wrap("answer", err), &e)
+	return e
+}

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/forkbox/forkbox"
+)
+
+// access says who may call a route.
+type access string
+
+const (
+	// anyone who can open the socket: it tells nothing about anybody.
+	anyone access = "anyone"
+	// owner is a user whom this daemon serves, and only for their own boxes:
+	// the engine finds no others.
+	owner access = "owner"
+)
+
+type route struct {
+	method, path string
+	access       access
+	serve        func(*Server, http.ResponseWriter, *http.Request) error
+}
+
+// routes is the API.
+var routes = [...]route{
+	{"GET", "/v1/version", anyone, (*Server).version},
+	{"GET", "/v1/doctor", owner, (*Server).doctor},
+
+	{"GET", "/v1/boxes", owner, (*Server).listBoxes},
+	{"POST", "/v1/boxes", owner, (*Server).createBox},
+	{"GET", "/v1/boxes/{box}", owner, (*Server).getBox},
+	{"DELETE", "/v1/boxes/{box}", owner, (*Server).removeBox},
+	{"POST", "/v1/boxes/{box}/start", owner, (*Server).startBox},
+	{"POST", "/v1/boxes/{box}/stop", owner, (*Server).stopBox},
+	{"GET", "/v1/boxes/{box}/changes", owner, (*Server).listChanges},
+	{"GET", "/v1/boxes/{box}/processes", owner, (*Server).listProcesses},
+
+	{"GET", "/v1/boxes/{box}/execs", owner, (*Server).listExecs},
+	{"POST", "/v1/boxes/{box}/execs", owner, (*Server).startExec},
+	{"GET", "/v1/boxes/{box}/execs/{exec}", owner, (*Server).getExec},
+	{"GET", "/v1/boxes/{box}/execs/{exec}/wait", owner, (*Server).waitExec},
+	{"POST", "/v1/boxes/{box}/execs/{exec}/signal", owner, (*Server).signalExec},
+	{"POST", "/v1/boxes/{box}/execs/{exec}/kill", owner, (*Server).killExec},
+	{"POST", "/v1/boxes/{box}/execs/{exec}/resize", owner, (*Server).resizeExec},
+	{"GET", "/v1/boxes/{box}/execs/{exec}/logs", owner, (*Server).streamLogs},
+}
+
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.Handle(r.method+" "+r.path, s.guard(r))
+	}
+	mux.Handle("/", s.guard(route{access: anyone, serve: (*Server).noRoute}))
+	return mux
+}
+
+func (s *Server) noRoute(_ http.ResponseWriter, r *http.Request) error {
+	return forkbox.Errorf(forkbox.NotFound, "answer", "there is no %s %s", r.Method, r.URL.Path).
+		Hint("the client may be newer than the daemon; see: forkbox version")
+}

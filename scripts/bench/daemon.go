@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+)
+
+// daemon is a forkbox daemon of our own, with its own store.
+type daemon struct {
+	*client.Client
+	binary, home string
+	cmd          *exec.Cmd
+	env          []string
+}
+
+func startDaemon(ctx context.Context, binary string) (*daemon, error) {
+	home, err := os.MkdirTemp("", "fbtest-bench-")
+	if err != nil {
+		return nil, err
+	}
+	d := &daemon{binary: binary, home: home, env: append(os.Environ(), "FORKBOX_HOME="+home, "FORKBOX_SOCKET=")}
+	d.cmd = exec.Command(binary, "serve")
+	d.cmd.Env, d.cmd.Stderr = d.env, os.Stderr
+	d.cmd.Env = append(d.cmd.Env, "FORKBOX_LOG=warn")
+	if err := d.cmd.Start(); err != nil {
+		return nil, err
+	}
+	d.Client = client.New(filepath.Join(home, "forkbox.sock"))
+	for range 500 {
+		if d.Ping(ctx) == nil {
+			return d, nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	d.stop()
+	return nil, fmt.Errorf("the daemon did not start")
+}
+
+func (d *daemon) stop() {
+	_ = d.cmd.Process.Signal(syscall.SIGTERM)
+	_ = d.cmd.Wait()
+	_ = os.RemoveAll(d.home)
+}
+
+// exec runs true in a box and waits for it.
+func (d *daemon) exec(ctx context.Context, box string) error {
+	req := client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"true"}, Dir: "/"}}
+	session, err := d.Exec(ctx, box, req, forkbox.Stdio{})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	done, err := session.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	if done.Exit == nil || done.Exit.Code != 0 {
+		return fmt.Errorf("true failed in box %s: %+v", box, done.Exit)
+	}
+	return nil
+}
+
+func (d *daemon) create(ctx context.Context) (string, error) {
+	box, err := d.Create(ctx, client.CreateRequest{Dir: "/", Env: os.Environ()})
+	return box.ID, err
+}
+
+// life is a box's: made, one command, gone.
+func (d *daemon) life(ctx context.Context) error {
+	id, err := d.create(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.exec(ctx, id); err != nil {
+		return err
+	}
+	return d.Remove(ctx, id, true)
+}
+
+// cli runs a forkbox command line.
+func (d *daemon) cli(args ...string) error {
+	cmd := exec.Command(d.binary, args...)
+	cmd.Env = d.env
+	return cmd.Run()
+}

@@ -1,0 +1,54 @@
+// Command bench measures forkbox beside the bare system, bubblewrap and a
+// container engine: every case once per round, so that all of them see the
+// same noise. It prints medians, 95th percentiles and the ratio to bubblewrap.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	binary := flag.String("forkbox", "bin/forkbox", "the binary to measure")
+	out := flag.String("json", "", "also write the results here")
+	rounds := flag.Int("rounds", 100, "rounds of the short cases")
+	flag.Parse()
+	path, err := filepath.Abs(*binary)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	d, err := startDaemon(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer d.stop()
+
+	r := &report{}
+	for _, part := range []func(context.Context, *daemon, *report, int) error{short, engines, burst, memory, growth} {
+		if err := part(ctx, d, r, *rounds); err != nil {
+			return err
+		}
+	}
+	r.judge()
+	r.print(os.Stdout)
+	if *out == "" {
+		return nil
+	}
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(*out, append(raw, '\n'), 0o644)
+}
