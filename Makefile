@@ -3,7 +3,7 @@
 # make help    the rest
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-GOFLAGS_BUILD := -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+GOFLAGS_BUILD := -trimpath -ldflags '-s -w -X main.release=$(VERSION)'
 TOOL := go tool -modfile=tools/go.mod
 
 export CGO_ENABLED = 0

@@ -20,7 +20,7 @@ import (
 // forwarded are the signals that are the command's, not ours.
 var forwarded = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
-	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGTSTP,
+	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT,
 }
 
 // signals catches what is sent to this process. Until a command runs they end
@@ -85,10 +85,12 @@ func (s *signals) handle(sig syscall.Signal) {
 	case sig == syscall.SIGWINCH && s.tty:
 		session.Resize(ctx, s.size())
 	case sig == syscall.SIGTSTP:
-		// The shell waits for us to stop: stop with the command.
+		// The shell waits for us to stop: stop with the command. In a box the
+		// command has no job-control shell above it, so the kernel ignores a
+		// TSTP that it does not handle; STOP follows.
 		session.Signal(ctx, int(sig))
-		unix.Kill(unix.Getpid(), unix.SIGSTOP)
-		session.Signal(ctx, int(syscall.SIGCONT))
+		session.Signal(ctx, int(syscall.SIGSTOP))
+		unix.Kill(unix.Getpid(), unix.SIGSTOP) // CONT is forwarded when it comes
 	default:
 		session.Signal(ctx, int(sig))
 	}

@@ -12,48 +12,50 @@ type comparer struct{ a, b [128 << 10]byte }
 // same says whether two files have the same bytes. ok is false when one of
 // them cannot be read.
 func (c *comparer) same(dirA int, nameA string, dirB int, nameB string) (same, ok bool, err error) {
-	a, sizeA, err := openContent(dirA, nameA)
+	a, fa, err := openContent(dirA, nameA)
 	if err != nil {
 		return false, false, keepFatal(err)
 	}
 	defer unix.Close(a)
-	b, sizeB, err := openContent(dirB, nameB)
+	b, fb, err := openContent(dirB, nameB)
 	if err != nil {
 		return false, false, keepFatal(err)
 	}
 	defer unix.Close(b)
-	if sizeA != sizeB {
+	if fa.Size != fb.Size {
 		return false, true, nil
 	}
-	same, err = c.sameBytes(a, b, sizeA)
+	same, err = c.sameBytes(a, b, fa.Size, fa.isSparse() && fb.isSparse())
 	return same, err == nil, keepFatal(err)
 }
 
 // openContent opens a file that lstat called regular, and checks that it
 // still is.
-func openContent(dir int, name string) (fd int, size int64, err error) {
+func openContent(dir int, name string) (fd int, f file, err error) {
 	fd, err = openFile(dir, name)
 	if err != nil {
-		return none, 0, err
+		return none, f, err
 	}
-	var f file
 	if err := unix.Fstat(fd, &f.Stat_t); err != nil || !f.isRegular() {
 		unix.Close(fd)
-		return none, 0, unix.ESTALE
+		return none, f, unix.ESTALE
 	}
-	return fd, f.Size, nil
+	return fd, f, nil
 }
 
 // sameBytes reads both files side by side. It jumps over what is a hole in
 // both: an empty disk image of a terabyte is compared at once.
-func (c *comparer) sameBytes(a, b int, size int64) (bool, error) {
+func (c *comparer) sameBytes(a, b int, size int64, sparse bool) (bool, error) {
 	for off := int64(0); off < size; {
-		off = min(nextData(a, off, size), nextData(b, off, size))
-		n, err := pread(a, c.a[:], off)
+		if sparse {
+			off = min(nextData(a, off, size), nextData(b, off, size))
+		}
+		want := min(size-off, int64(len(c.a)))
+		n, err := pread(a, c.a[:want], off)
 		if err != nil {
 			return false, err
 		}
-		m, err := pread(b, c.b[:], off)
+		m, err := pread(b, c.b[:want], off)
 		if err != nil || n != m || !bytes.Equal(c.a[:n], c.b[:m]) {
 			return false, err
 		}

@@ -103,6 +103,9 @@ func (f file) bytes() int64 {
 	return 0
 }
 
+// isSparse says whether part of the file may be a hole.
+func (f file) isSparse() bool { return f.Blocks*512 < f.Size }
+
 func (f file) modTime() time.Time { return time.Unix(f.Mtim.Unix()) }
 
 // kinds maps the format bits to the words of [forkbox.Change] and to Go's bits.

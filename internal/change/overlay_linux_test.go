@@ -27,14 +27,16 @@ func newFixture(t testing.TB) fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(root) })
+	t.Cleanup(func() {
+		os.Chmod(root+"/work/work", 0o700) // overlayfs made it without permissions
+		os.RemoveAll(root)
+	})
 	f := fixture{root + "/base", root + "/upper", root + "/work", root + "/merged"}
 	for _, dir := range []string{f.base, f.upper, f.work, f.merged} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(func() { os.Chmod(f.work+"/work", 0o700) })
 	return f
 }
 

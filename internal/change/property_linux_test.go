@@ -78,7 +78,9 @@ func tree(root string) map[string]string {
 // attempt applies random operations to a random base through an overlay.
 func attempt(t testing.TB, rt *rapid.T, options string) (base, box map[string]string, got []forkbox.Change) {
 	f := newFixture(t)
-	shell(t, f.base, "umask 022; for x in a b; do for y in a b c; do mkdir -p $x/$y; echo $x >$x/$y/a; echo $y >$x/$y/b; done; done")
+	for _, name := range []string{"a/a/a", "a/a/b", "a/b/a", "a/b/c", "b/a/a", "b/c/a", "b/c/b"} {
+		write(t, name, f.base, name)
+	}
 	for _, o := range ops(rt, "base", 10) {
 		o.do(f.base)
 	}

@@ -5,25 +5,32 @@ import (
 	"encoding/hex"
 	"fmt"
 	mathrand "math/rand/v2"
-	"regexp"
 	"strings"
 
 	"github.com/forkbox/forkbox"
 )
 
-// A name is also the box's hostname.
-var (
-	validName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
-	likeAnID  = regexp.MustCompile(`^[0-9a-f]{12,}$`)
+const (
+	hexDigits = "0123456789abcdef"
+	nameBytes = "abcdefghijklmnopqrstuvwxyz0123456789-"
 )
+
+// validName: a name is also the box's hostname.
+func validName(name string) bool {
+	return name != "" && len(name) <= 63 && name[0] != '-' && strings.Trim(name, nameBytes) == ""
+}
+
+func likeAnID(name string) bool {
+	return len(name) >= 12 && strings.Trim(name, hexDigits) == ""
+}
 
 func checkName(name string) error {
 	const op = "name box"
 	switch {
-	case !validName.MatchString(name):
+	case !validName(name):
 		return forkbox.Errorf(forkbox.Invalid, op, "%q is not a name that a host can have", name).
 			Hint("use up to 63 lower-case letters, digits and dashes, not a dash first")
-	case likeAnID.MatchString(name):
+	case likeAnID(name):
 		return forkbox.Errorf(forkbox.Invalid, op, "%q looks like the id of a box", name).
 			Hint("use a letter after f, or fewer than 12 characters")
 	case name == reality:
@@ -51,10 +58,14 @@ func friendlyName(attempt int) string {
 	return name
 }
 
-func pick(words []string) string { return words[mathrand.IntN(len(words))] }
+func pick(list string) string {
+	words := strings.Fields(list)
+	return words[mathrand.IntN(len(words))]
+}
 
-var (
-	adjectives = strings.Fields(`
+// Plain strings, not slices: every start of the program would pay for those.
+const (
+	adjectives = `
 		able agile amber ample ardent azure balmy bold brave breezy bright brisk
 		calm candid cheery civil clear clever cosy crisp curious daring deft dewy
 		eager early easy fair fancy fine fleet fond frank free fresh gentle glad
@@ -62,8 +73,8 @@ var (
 		loyal lucid lucky mellow merry mighty mild modest neat nimble noble olive
 		open patient placid plucky polite proud quick quiet rapid ready rosy royal
 		sage serene sharp shiny silver sleek smart smooth snug solid spry steady
-		still stout sunny swift tender tidy true trusty upbeat vivid warm wise witty`)
-	animals = strings.Fields(`
+		still stout sunny swift tender tidy true trusty upbeat vivid warm wise witty`
+	animals = `
 		alpaca badger bat bear beaver bee bison bobcat buck bunny camel cat cheetah
 		cobra condor coral crab crane cricket crow deer dingo dolphin dove dragon
 		duck eagle egret elk emu falcon ferret finch fox frog gecko gibbon goose
@@ -73,5 +84,5 @@ var (
 		oriole osprey otter owl panda panther parrot pelican penguin pigeon pony
 		puffin puma quail rabbit raccoon raven robin salmon seal shark shrew skunk
 		sloth snail sparrow squid stork swan tapir tern tiger toad trout turtle
-		viper walrus weasel whale wolf wombat wren yak zebra`)
+		viper walrus weasel whale wolf wombat wren yak zebra`
 )

@@ -19,10 +19,12 @@ func (s *Script) Unshare(flags int) {
 }
 
 // Sync tells the parent through notify that the script has come this far and
-// waits for a byte on resume. A parent that dies ends the child.
-func (s *Script) Sync(notify, resume int) {
+// waits for a byte on resume. A parent that dies ends the child: for that the
+// child closes its own copy of the pipe's other end.
+func (s *Script) Sync(notify, resume, otherEnd int) {
 	b := make([]byte, 1)
-	r := s.Do("tell the parent", unix.SYS_WRITE, notify, b, 1)
+	r := s.Do("close the parent's end", unix.SYS_CLOSE, otherEnd)
+	s.Do("tell the parent", unix.SYS_WRITE, notify, b, 1)
 	s.Do("wait for the parent", unix.SYS_READ, resume, b, 1)
 	s.last().least = 1
 	s.free(r)

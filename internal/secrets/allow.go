@@ -48,6 +48,9 @@ func checkAllow(a string, entries []Entry) error {
 	if !filepath.IsAbs(a) {
 		return checkName(a)
 	}
+	if info, err := os.Stat(a); err == nil && info.Mode()&os.ModeSocket != 0 {
+		return forkbox.Errorf(forkbox.Unsupported, op, "%s is a live socket of the host, and a box cannot connect to those", a)
+	}
 	for _, e := range entries {
 		for _, dir := range []string{e.Path, e.Target} {
 			if e.Dir && filepath.Clean(a) != dir && within(filepath.Clean(a), dir) {

@@ -112,12 +112,23 @@ func Paths(home string) []Entry {
 	if !filepath.IsAbs(home) {
 		return nil
 	}
-	var entries []Entry
+	entries := make([]Entry, 0, len(inHome))
+	dirs := realDirs{}
 	for _, k := range inHome {
 		path := filepath.Join(home, filepath.FromSlash(k.path))
-		if k.marks == nil || contains(path, k.marks) {
-			target := resolve(path, home)
-			entries = append(entries, Entry{Path: path, Target: target, Why: k.why, Dir: isDir(target, k.dir)})
+		target := filepath.Join(dirs.of(filepath.Dir(path)), filepath.Base(path))
+		info, err := os.Lstat(target)
+		switch {
+		case err != nil && k.marks == nil:
+			// Not there. It stays listed: it may come.
+			entries = append(entries, Entry{Path: path, Target: target, Why: k.why, Dir: k.dir})
+		case err == nil && (k.marks == nil || contains(path, k.marks)):
+			dir := info.IsDir()
+			if info.Mode()&os.ModeSymlink != 0 {
+				target = resolve(target, home)
+				dir = isDir(target, k.dir)
+			}
+			entries = append(entries, Entry{Path: path, Target: target, Why: k.why, Dir: dir})
 		}
 	}
 	return entries

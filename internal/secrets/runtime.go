@@ -34,72 +34,32 @@ var inRun = []known{
 	{path: "/run/tailscale", why: "Tailscale's control socket", dir: true},
 	{path: "/run/screen", why: "terminals of the host", dir: true},
 	{path: "/run/tmux", why: "terminals of the host", dir: true},
+	{path: "/run/user/%d", why: "the user's session: D-Bus, agents, keyrings, the display", dir: true},
 }
 
-// inTmp is what programs keep in /tmp instead. The names vary.
+// inTmp is what programs keep in /tmp instead; %d is the user. What has a
+// random name there (ssh-agent) is a live socket, and those are hidden
+// wherever they are; listing /tmp would make every box wait for its size.
 var inTmp = []known{
-	{path: "/tmp/ssh-*", why: "ssh-agent", dir: true},
-	{path: "/tmp/tmux-*", why: "terminals of the host", dir: true},
+	{path: "/tmp/tmux-%d", why: "terminals of the host", dir: true},
 	{path: "/tmp/screens", why: "terminals of the host", dir: true},
 	{path: "/tmp/.X11-unix", why: "the display", dir: true},
 	{path: "/tmp/.ICE-unix", why: "the desktop session", dir: true},
-	{path: "/tmp/krb5cc_*", why: "Kerberos tickets"},
-}
-
-// ofUser is what lies in a user's own runtime directory, by pattern. Some of
-// these are a file with one version of a program and a directory with another,
-// so what they are is asked, not listed.
-var ofUser = []known{
-	{path: "bus", why: "the session's D-Bus"},
-	{path: "dbus-1", why: "the session's D-Bus", dir: true},
-	{path: "systemd", why: "the user's systemd", dir: true},
-	{path: "gnupg", why: "gpg-agent", dir: true},
-	{path: "keyring", why: "the desktop's keyring", dir: true},
-	{path: "gcr", why: "the desktop's ssh-agent", dir: true},
-	{path: "ssh-agent*", why: "ssh-agent"},
-	{path: "openssh_agent", why: "ssh-agent"},
-	{path: "kwallet*", why: "KDE's wallet"},
-	{path: "podman", why: "the Podman engine", dir: true},
-	{path: "containers", why: "registry logins", dir: true},
-	{path: "docker.sock", why: "the Docker engine"},
-	{path: "docker", why: "the Docker engine", dir: true},
-	{path: "containerd*", why: "containerd", dir: true},
-	{path: "buildkit*", why: "BuildKit", dir: true},
-	{path: "pulse", why: "the microphone and speakers", dir: true},
-	{path: "pipewire-*", why: "the camera, microphone and screen"},
-	{path: "wayland-*", why: "the display"},
-	{path: "vscode-*", why: "the editor on the host"},
-	{path: "doc", why: "the document portal", dir: true},
-	{path: "at-spi", why: "the desktop session", dir: true},
-	{path: "krb5cc*", why: "Kerberos tickets"},
+	{path: "/tmp/krb5cc_%d", why: "Kerberos tickets"},
 }
 
 // Runtime lists live sockets and credentials that are not files of a home
-// directory: those of the host, and those of the user. Fixed names are listed
-// whether they are there or not, patterns as far as something matches.
+// directory: those of the host, and those of the user. They are listed whether
+// they are there or not.
 func Runtime(uid int) []Entry { return runtimeIn("/", uid) }
 
 func runtimeIn(root string, uid int) []Entry {
-	var entries []Entry
-	for _, k := range append(append([]known(nil), inRun...), inTmp...) {
-		entries = append(entries, expand(filepath.Join(root, k.path), k)...)
-	}
-	user := filepath.Join(root, "run/user", strconv.Itoa(uid))
-	for _, k := range ofUser {
-		entries = append(entries, expand(filepath.Join(user, k.path), k)...)
-	}
-	return entries
-}
-
-// expand resolves a pattern. A fixed name stands for itself.
-func expand(path string, k known) []Entry {
-	matches := []string{path}
-	if strings.Contains(k.path, "*") {
-		matches, _ = filepath.Glob(path) // only a malformed pattern fails
-	}
-	var entries []Entry
-	for _, m := range matches {
-		entries = append(entries, Entry{Path: m, Target: m, Why: k.why, Dir: isDir(m, k.dir)})
+	entries := make([]Entry, 0, len(inRun)+len(inTmp))
+	for _, list := range [][]known{inRun, inTmp} {
+		for _, k := range list {
+			path := filepath.Join(root, strings.ReplaceAll(k.path, "%d", strconv.Itoa(uid)))
+			entries = append(entries, Entry{Path: path, Target: path, Why: k.why, Dir: k.dir})
+		}
 	}
 	return entries
 }

@@ -31,8 +31,8 @@ type plan struct {
 	null     int // /dev/null
 	stderr   int // file for what init has to say when it fails
 	program  int // this binary
-	notify   int // pipes of the user namespace handshake
-	resume   int
+	// The pipes of the user namespace handshake.
+	notify, resume, resumeEnd int
 }
 
 // script is the box, top to bottom.
@@ -53,7 +53,7 @@ func (p *plan) script() *linux.Script {
 		// From here on the mounts above belong to a more privileged
 		// namespace: root in the box can neither undo nor look below them.
 		s.Unshare(p.namespaces() | unix.CLONE_NEWUSER | unix.CLONE_NEWNS)
-		s.Sync(p.notify, p.resume)
+		s.Sync(p.notify, p.resume, p.resumeEnd)
 	}
 	s.Hostname(p.box.Name)
 	s.OpenFiles(p.nofile)

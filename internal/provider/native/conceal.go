@@ -5,13 +5,11 @@ package native
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/linux"
 	"github.com/forkbox/forkbox/internal/secrets"
 )
 
@@ -37,7 +35,6 @@ func (p *Provider) conceal(box forkbox.Box) (*veil, []string) {
 	v.write("/etc/hostname", []byte(box.Name+"\n"))
 	v.write("/etc/hosts", hosts(box.Name))
 	p.writable(v, box)
-	p.runtimeDir(v, box)
 	return v, hidden
 }
 
@@ -76,18 +73,4 @@ func (p *Provider) writable(v *veil, box forkbox.Box) {
 func owns(st os.FileInfo, uid int) bool {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	return ok && int(sys.Uid) == uid
-}
-
-// runtimeDir keeps XDG_RUNTIME_DIR, empty.
-func (p *Provider) runtimeDir(v *veil, box forkbox.Box) {
-	path, st := v.resolve(filepath.Join("/run/user", strconv.Itoa(box.Owner.UID)))
-	if st == nil || !st.IsDir() {
-		return
-	}
-	v.put(top, path, func(s *linux.Script, path string) {
-		s.Mkdir(path, 0o700)
-		if !p.rootless {
-			s.Chown(path, box.Owner.UID, box.Owner.GID)
-		}
-	})
 }

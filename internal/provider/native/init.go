@@ -71,7 +71,10 @@ func runInit(args []string) error {
 	if err := p.settle(); err != nil {
 		return err
 	}
-	go p.reap()
+	// Asked for before the first exec can be: an exit must not be missed.
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	go p.reap(ended)
 	go p.leaveWhenLonely()
 	return p.serve(listener.(*net.UnixListener))
 }
@@ -204,9 +207,7 @@ func (p *pid1) tell(e exited) {
 
 // reap collects every process that ends in the box: execs, and orphans of
 // whatever they started.
-func (p *pid1) reap() {
-	ended := make(chan os.Signal, 1)
-	signal.Notify(ended, syscall.SIGCHLD)
+func (p *pid1) reap(ended <-chan os.Signal) {
 	for range ended {
 		for p.reapOne() {
 		}

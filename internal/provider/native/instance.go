@@ -54,9 +54,7 @@ func (i *instance) listen() {
 		files, err := i.conn.Recv(&rep)
 		closeAll(files...) // init has no business sending any
 		if err != nil {
-			// A box that cannot be reached cannot be stopped either: end it.
-			_ = i.process.Kill(unix.SIGKILL)
-			return
+			return // the box has ended, or a newer daemon has taken over
 		}
 		if rep.Exited != nil {
 			go i.deliver(*rep.Exited)

@@ -193,7 +193,7 @@ func (p *Provider) fork(plan *plan) (*linux.Process, error) {
 		return nil, err
 	}
 	defer closeAll(wait, resume)
-	plan.notify, plan.resume = int(notify.Fd()), int(wait.Fd())
+	plan.notify, plan.resume, plan.resumeEnd = int(notify.Fd()), int(wait.Fd()), int(resume.Fd())
 	child, err := plan.script().Fork(plan.forkFlags())
 	if err != nil {
 		return nil, err
