@@ -69,15 +69,29 @@ type Size struct {
 
 // Stdio is what an exec reads and writes. A nil file is /dev/null. With a TTY
 // the exec has a terminal of its own in the box; In and Out are relayed to it
-// and Err is not used.
-type Stdio struct{ In, Out, Err *os.File }
+// and Err is not used. Extra files keep their number: a shell passes the pipes
+// of <(…) and >(…) that way.
+type Stdio struct {
+	In, Out, Err *os.File
+	Extra        map[int]*os.File
+}
 
-// Close closes all three.
+// MaxExtra is how many extra files an exec may have, and MaxFD the highest
+// number of one.
+const (
+	MaxExtra = 32
+	MaxFD    = 255
+)
+
+// Close closes them all.
 func (s Stdio) Close() {
 	for _, f := range []*os.File{s.In, s.Out, s.Err} {
 		if f != nil {
 			f.Close()
 		}
+	}
+	for _, f := range s.Extra {
+		f.Close()
 	}
 }
 

@@ -16,7 +16,8 @@ const Protocol = "forkbox-exec/1"
 // error, and ends with exit. In between the caller may send signal and resize.
 type Message struct {
 	Type   string         `json:"type"`
-	Have   []bool         `json:"have,omitempty"` // stdio: which of the three are open
+	Have   []bool         `json:"have,omitempty"`  // stdio: which of the three are open
+	Extra  []int          `json:"extra,omitempty"` // stdio: the numbers of the files after them
 	Exec   *forkbox.Exec  `json:"exec,omitempty"`
 	Error  *forkbox.Error `json:"error,omitempty"`
 	Signal int            `json:"signal,omitempty"`

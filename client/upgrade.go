@@ -82,6 +82,10 @@ func (s *Session) begin(ctx context.Context, op string, stdio forkbox.Stdio) err
 			files = append(files, f)
 		}
 	}
+	for number, f := range stdio.Extra {
+		first.Extra = append(first.Extra, number)
+		files = append(files, f)
+	}
 	if err := s.conn.Send(first, files...); err != nil {
 		return lost(ctx, op, err)
 	}

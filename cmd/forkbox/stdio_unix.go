@@ -47,6 +47,10 @@ func openStdio(in, out, stderr *os.File) (*stdio, error) {
 		s.close()
 		return nil, err
 	}
+	s.box.Extra = inheritedPipes()
+	for _, f := range s.box.Extra {
+		s.theirs = append(s.theirs, f)
+	}
 	return s, nil
 }
 

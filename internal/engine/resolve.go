@@ -50,6 +50,12 @@ func (e *Engine) resolve(ctx context.Context, who forkbox.Owner, ref string) (fo
 		return forkbox.Box{}, forkbox.Errorf(forkbox.Invalid, op, "no name was given").
 			Hint("forkbox ls shows your boxes")
 	}
+	// A whole id, as programs give it, is one look-up: no name looks like it.
+	if likeAnID(ref) {
+		if box, err := e.ledger.Box(ctx, ref); err == nil && box.Owner.UID == who.UID {
+			return box, nil
+		}
+	}
 	found, err := e.ledger.FindBoxes(ctx, who.UID, ref)
 	switch {
 	case err != nil:

@@ -2,7 +2,7 @@
 //
 //	<home>/boxes/<id>/upper/<escaped mount point>/   what the box changed on that filesystem
 //	<home>/boxes/<id>/work/<escaped mount point>/    overlayfs needs it beside the upper
-//	<home>/boxes/<id>/logs/<exec>.log                what its execs wrote
+//	<home>/boxes/<id>/<exec>.log                     what its execs wrote
 //	<home>/trash/                                    being deleted
 //
 // It describes; it never mounts. A box at rest is this directory and nothing
@@ -64,7 +64,7 @@ func (s *Store) Create(ctx context.Context, id string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return forkbox.Errorf(forkbox.Exists, op, "%s is already there", s.Dir(id))
 	}
-	for _, dir := range []string{"upper", "work", "logs"} {
+	for _, dir := range []string{"upper", "work"} {
 		if err == nil {
 			err = os.Mkdir(filepath.Join(s.Dir(id), dir), 0o700)
 		}
@@ -126,7 +126,7 @@ func (s *Store) Work(id string) string { return filepath.Join(s.Dir(id), "work")
 
 // Log is the file that an exec's output is kept in.
 func (s *Store) Log(id, exec string) string {
-	return filepath.Join(s.Dir(id), "logs", safe(exec)+".log")
+	return filepath.Join(s.Dir(id), safe(exec)+".log")
 }
 
 func (s *Store) boxes() string { return filepath.Join(s.home, "boxes") }

@@ -101,6 +101,14 @@ func (s *Script) Dup(fd, number int) {
 	s.free(s.Do("dup3", unix.SYS_DUP3, fd, number, 0))
 }
 
+// Hold opens a file for reading and writing and keeps it as number.
+func (s *Script) Hold(path string, number int) {
+	fd := s.Do("open "+path, unix.SYS_OPENAT, unix.AT_FDCWD, path, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	s.Do("keep "+path, unix.SYS_DUP3, fd, number, unix.O_CLOEXEC)
+	s.Do("close "+path, unix.SYS_CLOSE, fd)
+	s.free(fd)
+}
+
 // Inherit lets the program have fd under its own number.
 func (s *Script) Inherit(fd int) {
 	s.free(s.Do("keep a file open", unix.SYS_FCNTL, fd, unix.F_SETFD, 0))

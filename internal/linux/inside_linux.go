@@ -24,6 +24,9 @@ func LoopbackUp() error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ifr)
 }
 
+// SetHostname names the current uts namespace.
+func SetHostname(name string) error { return unix.Sethostname([]byte(name)) }
+
 // KeepToSelf makes sure that what this process executes does not inherit its
 // capabilities. They belong to threads, so it is done in all of them. With the
 // inheritable ones go the ambient ones.

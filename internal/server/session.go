@@ -85,23 +85,66 @@ func (c *session) start(req client.ExecRequest) error {
 
 // toStdio puts the files that came where the message says they belong.
 func toStdio(msg client.Message, files []*os.File) (stdio forkbox.Stdio, err error) {
-	slots := [...]**os.File{&stdio.In, &stdio.Out, &stdio.Err}
-	rest := files
-	for i, have := range msg.Have {
-		if have && i < len(slots) && len(rest) > 0 {
-			*slots[i], rest = rest[0], rest[1:]
-		} else if have {
-			rest = nil
-			err = errors.New("fewer files came than were announced")
+	const op = "take over the files"
+	wanted := len(msg.Extra)
+	for _, have := range msg.Have {
+		if have {
+			wanted++
 		}
 	}
-	if msg.Type != client.MsgStdio || err != nil || len(rest) > 0 || len(msg.Have) > len(slots) {
+	switch {
+	case msg.Type != client.MsgStdio, len(msg.Have) > 3, wanted != len(files), !validExtra(msg.Extra):
+		err = forkbox.Errorf(forkbox.Invalid, op, "the first message must be stdio with its files")
+	case !onlyPipes(files):
+		err = forkbox.Errorf(forkbox.Invalid, op, "only pipes and sockets may be handed into a box").
+			Hint("relay a file or terminal through a pipe: a box could reopen it for writing")
+	}
+	if err != nil {
 		for _, f := range files {
 			f.Close()
 		}
-		return forkbox.Stdio{}, forkbox.Errorf(forkbox.Invalid, "take over the files", "the first message must be stdio with its files")
+		return forkbox.Stdio{}, err
 	}
-	return stdio, nil
+	return place(msg, files), nil
+}
+
+func place(msg client.Message, files []*os.File) (stdio forkbox.Stdio) {
+	slots := [...]**os.File{&stdio.In, &stdio.Out, &stdio.Err}
+	for i, have := range msg.Have {
+		if have {
+			*slots[i], files = files[0], files[1:]
+		}
+	}
+	stdio.Extra = map[int]*os.File{}
+	for i, number := range msg.Extra {
+		stdio.Extra[number] = files[i]
+	}
+	return stdio
+}
+
+// validExtra: each number once, none of them stdio.
+func validExtra(numbers []int) bool {
+	seen := map[int]bool{}
+	for _, n := range numbers {
+		if n < 3 || n > forkbox.MaxFD || seen[n] {
+			return false
+		}
+		seen[n] = true
+	}
+	return len(numbers) <= forkbox.MaxExtra
+}
+
+// onlyPipes: whatever else a box holds it could reopen through /proc, on
+// reality's own mount. The command line never sends anything else; this is for
+// clients that do.
+func onlyPipes(files []*os.File) bool {
+	for _, f := range files {
+		info, err := f.Stat()
+		if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // listen obeys the caller until it hangs up.

@@ -18,7 +18,7 @@ import (
 const MaxMessage = 16 << 20
 
 // maxFiles is how many files one message may carry.
-const maxFiles = 8
+const maxFiles = 40
 
 // Conn is one end. Send may be called from several goroutines, Recv from one.
 //

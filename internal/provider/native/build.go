@@ -31,6 +31,8 @@ type plan struct {
 	null     int // /dev/null
 	stderr   int // file for what init has to say when it fails
 	program  int // this binary
+	spare    bool
+	maxFD    int // one more than the highest descriptor the child may have
 	// The pipes of the user namespace handshake.
 	notify, resume, resumeEnd int
 }
@@ -45,6 +47,9 @@ func (p *plan) script() *linux.Script {
 	}
 	s.Private()
 	p.veil.build(s)
+	if p.spare {
+		p.keepNames(s)
+	}
 	p.files(s)
 	p.kernelViews(s)
 	p.devices(s)
@@ -63,6 +68,10 @@ func (p *plan) script() *linux.Script {
 	s.Umask(0o022)
 	s.CloseAll() // whatever whoever started the daemon left open
 	s.Inherit(p.listener)
+	if p.spare {
+		s.Inherit(p.highFD(1))
+		s.Inherit(p.highFD(2))
+	}
 	s.Dup(p.null, 0)
 	s.Dup(p.stderr, 1)
 	s.Dup(p.stderr, 2)
@@ -75,12 +84,26 @@ func (p *plan) script() *linux.Script {
 var initEnv = []string{"GOMAXPROCS=2", "GOTRACEBACK=single", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"}
 
 func (p *plan) config() string {
-	c, err := json.Marshal(initConfig{Listen: p.listener, Net: p.box.Net, Rootless: p.rootless})
+	config := initConfig{Listen: p.listener, Net: p.box.Net, Rootless: p.rootless}
+	if p.spare {
+		config.Spare, config.HostsFD, config.NameFD = true, p.highFD(1), p.highFD(2)
+	}
+	c, err := json.Marshal(config)
 	if err != nil {
 		panic(err) // plain values; cannot fail
 	}
 	return string(c)
 }
+
+// keepNames keeps the veil's files open that have the box's name in them: a
+// spare learns its name later.
+func (p *plan) keepNames(s *linux.Script) {
+	s.Hold(filepath.Join(p.veil.dir, top, "/etc/hosts"), p.highFD(1))
+	s.Hold(filepath.Join(p.veil.dir, top, "/etc/hostname"), p.highFD(2))
+}
+
+// highFD is a descriptor that this process has certainly not in use.
+func (p *plan) highFD(n int) int { return p.maxFD - n }
 
 // namespaces that a box has besides its user, mount and pid namespace.
 func (p *plan) namespaces() int {

@@ -3,6 +3,7 @@
 package native
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -65,7 +66,7 @@ func (p *Provider) writable(v *veil, box forkbox.Box) {
 	for _, dir := range dirs {
 		path, st := v.resolve(dir)
 		if st != nil && st.IsDir() && !owns(st, box.Owner.UID) && unix.Access(path, unix.W_OK) == nil {
-			v.put(top, path, v.mkdir(st))
+			v.put(top, path, emptyDir, v.mkdir(st))
 		}
 	}
 }
@@ -73,4 +74,11 @@ func (p *Provider) writable(v *veil, box forkbox.Box) {
 func owns(st os.FileInfo, uid int) bool {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	return ok && int(sys.Uid) == uid
+}
+
+// hosts is reality's /etc/hosts with the box's own name in it.
+func hosts(name string) []byte {
+	raw, _ := os.ReadFile("/etc/hosts")
+	raw = append(bytes.TrimRight(raw, "\n"), '\n')
+	return append(raw, "127.0.1.1\t"+name+"\n"...)
 }

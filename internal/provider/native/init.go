@@ -131,7 +131,11 @@ func (p *pid1) converse(conn *wire.Conn) {
 	if p.daemon == conn {
 		p.daemon = nil
 	}
+	unwanted := p.config.Spare
 	p.mu.Unlock()
+	if unwanted {
+		os.Exit(0) // nobody's box, and nobody to give it to
+	}
 }
 
 func (p *pid1) answer(req request, files []*os.File) reply {
@@ -152,6 +156,8 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 		rep.Processes, err = processes()
 	case doStop:
 		go p.stop(req.Grace)
+	case doClaim:
+		err = p.claimed(req.ID, req.Hosts)
 	case doAck:
 		p.mu.Lock()
 		delete(p.ended, req.ID)
@@ -239,6 +245,9 @@ func (p *pid1) leaveWhenLonely() {
 	alone := time.Now()
 	for range time.Tick(5 * time.Second) {
 		p.mu.Lock()
+		if p.config.Spare && p.daemon == nil {
+			os.Exit(0)
+		}
 		needed := p.daemon != nil || len(p.execs) > 0
 		p.mu.Unlock()
 		if list, err := processes(); needed || err != nil || len(list) > 1 {

@@ -41,40 +41,52 @@ func (p *pid1) start(id string, args *execArgs, files []*os.File) error {
 	if args == nil {
 		return forkbox.Errorf(forkbox.Invalid, "run a command", "nothing to run")
 	}
-	given := unpack(args.Have, files)
+	stdio, log := unpack(args, files)
 	c := &child{id: id, rootless: p.config.Rootless, status: make(chan syscall.WaitStatus, 1), end: make(chan struct{})}
-	c.log = execlog.NewWriter(given[3], args.LogCap)
-	spawn, err := c.prepare(args, forkbox.Stdio{In: given[0], Out: given[1], Err: given[2]})
+	c.log = execlog.NewWriter(log, args.LogCap)
+	spawn, err := c.prepare(args, stdio)
 	if err == nil {
 		err = p.spawn(c, args, spawn)
+	}
+	if spawn != nil {
 		spawn.closeChildEnds()
 	}
 	if err != nil {
 		for _, r := range c.out {
 			r.abandon()
 		}
-		forkbox.Stdio{In: given[0], Out: given[1], Err: given[2]}.Close()
-		closeAll(c.tty, given[3])
+		stdio.Close()
+		closeAll(c.tty, log)
 		return err
 	}
 	for _, r := range c.out {
 		go r.run()
 	}
-	go p.watch(c, args.Timeout, given[3])
+	go p.watch(c, args.Timeout, log)
 	return nil
 }
 
-func unpack(have [4]bool, files []*os.File) (given [4]*os.File) {
-	for i, f := range files {
-		for j := range given {
-			if have[j] && given[j] == nil {
-				given[j], files[i] = f, nil
-				break
-			}
+// unpack sorts the files that came with a request.
+func unpack(args *execArgs, files []*os.File) (stdio forkbox.Stdio, log *os.File) {
+	next := func() (f *os.File) {
+		if len(files) > 0 {
+			f, files = files[0], files[1:]
 		}
-		closeAll(files[i])
+		return f
 	}
-	return given
+	for i, slot := range []**os.File{&stdio.In, &stdio.Out, &stdio.Err, &log} {
+		if args.Have[i] {
+			*slot = next()
+		}
+	}
+	stdio.Extra = map[int]*os.File{}
+	for _, number := range args.Extra {
+		if f := next(); f != nil && number > 2 && number <= forkbox.MaxFD {
+			stdio.Extra[number] = f
+		}
+	}
+	closeAll(files...)
+	return stdio, log
 }
 
 func closeAll(files ...*os.File) {

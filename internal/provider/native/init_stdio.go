@@ -33,9 +33,23 @@ func (c *child) prepare(args *execArgs, stdio forkbox.Stdio) (*spawnArgs, error)
 	env := append(args.Env, ExecVariable+"="+c.id, "PWD="+args.Dir)
 	s.attr = syscall.ProcAttr{Dir: args.Dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true, Credential: who}}
 	if args.TTY {
-		return s, c.terminal(s, args, who, stdio)
+		err = c.terminal(s, args, who, stdio)
+	} else {
+		err = c.pipes(s, stdio)
 	}
-	return s, c.pipes(s, stdio)
+	s.extra(stdio.Extra)
+	return s, err
+}
+
+// extra gives the command the caller's further pipes under their numbers.
+func (s *spawnArgs) extra(files map[int]*os.File) {
+	for number, f := range files {
+		for len(s.attr.Files) <= number {
+			s.attr.Files = append(s.attr.Files, ^uintptr(0)) // closed
+		}
+		s.attr.Files[number] = f.Fd()
+		s.ends = append(s.ends, f)
+	}
 }
 
 func name(argv []string) string {

@@ -43,7 +43,9 @@ func newInstance(conn *wire.Conn, process *linux.Process, socket string) *instan
 // namespaces.
 func (i *instance) await() {
 	_ = i.process.Wait()
+	i.mu.Lock()
 	_ = os.Remove(i.socket)
+	i.mu.Unlock()
 	i.conn.Close()
 	close(i.done)
 }
@@ -120,6 +122,10 @@ func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, o
 			args.Have[n] = true
 			files = append(files, f)
 		}
+	}
+	for number, f := range stdio.Extra {
+		args.Extra = append(args.Extra, number)
+		files = append(files, f)
 	}
 	_, err := i.call(ctx, request{Verb: doExec, ID: id, Exec: args}, files...)
 	return err

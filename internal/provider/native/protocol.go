@@ -21,7 +21,8 @@ const (
 	doResize verb = "resize"
 	doList   verb = "list"
 	doStop   verb = "stop"
-	doAck    verb = "ack" // the exit of ID is in the ledger
+	doAck    verb = "ack"   // the exit of ID is in the ledger
+	doClaim  verb = "claim" // the spare becomes the box named ID
 )
 
 type request struct {
@@ -32,14 +33,17 @@ type request struct {
 	Signal int           `json:"signal,omitempty"`
 	Grace  forkbox.Grace `json:"grace,omitempty"`
 	Size   forkbox.Size  `json:"size,omitzero"`
+	Hosts  []byte        `json:"hosts,omitempty"`
 }
 
-// execArgs goes with up to four files: in, out, err and the log, as Have says.
+// execArgs goes with files: in, out, err and the log, as Have says, then the
+// extra ones with the numbers in Extra.
 type execArgs struct {
 	forkbox.ExecSpec
 	Owner  forkbox.Owner `json:"owner"`
 	LogCap int64         `json:"log_cap"`
 	Have   [4]bool       `json:"have"`
+	Extra  []int         `json:"extra,omitempty"`
 }
 
 type reply struct {
@@ -61,4 +65,8 @@ type initConfig struct {
 	Listen   int         `json:"listen"` // the listening socket
 	Net      forkbox.Net `json:"net"`
 	Rootless bool        `json:"rootless"`
+	// A spare has no name yet; these are the files that will say it.
+	Spare   bool `json:"spare,omitempty"`
+	HostsFD int  `json:"hosts_fd,omitempty"`
+	NameFD  int  `json:"name_fd,omitempty"`
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"syscall"
@@ -30,6 +31,7 @@ type veil struct {
 	rootless bool
 	steps    map[string]func(s *linux.Script, path string) // by layer and path
 	order    []string
+	kinds    map[string]kind
 	dirs     map[string]string // where directories really are
 }
 
@@ -38,8 +40,18 @@ const (
 	bottom = "bottom"
 )
 
+// kind is what an entry of the veil is.
+type kind byte
+
+const (
+	emptyDir  kind = 'd'
+	emptyFile kind = 'f'
+	deletion  kind = '-'
+	ownFile   kind = 'w'
+)
+
 func newVeil(dir string, rootless bool) *veil {
-	return &veil{dir: dir, rootless: rootless, steps: map[string]func(*linux.Script, string){}, dirs: map[string]string{}}
+	return &veil{dir: dir, rootless: rootless, steps: map[string]func(*linux.Script, string){}, dirs: map[string]string{}, kinds: map[string]kind{}}
 }
 
 // empty makes a directory or file look empty, with the owner and mode it has.
@@ -49,18 +61,18 @@ func (v *veil) empty(path string) {
 	switch {
 	case path == "":
 	case st == nil:
-		v.put(top, path, func(s *linux.Script, p string) { s.Whiteout(p) })
+		v.put(top, path, deletion, func(s *linux.Script, p string) { s.Whiteout(p) })
 	case st.Mode()&os.ModeSymlink != 0:
 		// Hide the link and, wherever it is, what it leads to.
-		v.put(top, path, func(s *linux.Script, p string) { s.Whiteout(p) })
+		v.put(top, path, deletion, func(s *linux.Script, p string) { s.Whiteout(p) })
 		if target, err := filepath.EvalSymlinks(path); err == nil {
 			v.empty(target)
 		}
 	case st.IsDir():
-		v.put(top, path, v.mkdir(st))
-		v.put(bottom, path, func(s *linux.Script, p string) { s.Whiteout(p) })
+		v.put(top, path, emptyDir, v.mkdir(st))
+		v.put(bottom, path, deletion, func(s *linux.Script, p string) { s.Whiteout(p) })
 	default:
-		v.put(top, path, func(s *linux.Script, p string) {
+		v.put(top, path, emptyFile, func(s *linux.Script, p string) {
 			s.WriteFile(p, int(st.Mode().Perm()), nil)
 			v.chown(s, p, st)
 		})
@@ -70,14 +82,14 @@ func (v *veil) empty(path string) {
 // absent makes a path not exist.
 func (v *veil) absent(path string) {
 	if path, _ := v.resolve(path); path != "" {
-		v.put(top, path, func(s *linux.Script, p string) { s.Whiteout(p) })
+		v.put(top, path, deletion, func(s *linux.Script, p string) { s.Whiteout(p) })
 	}
 }
 
 // write gives the box a file of its own instead of reality's.
 func (v *veil) write(path string, content []byte) {
 	if path, _ := v.resolve(path); path != "" {
-		v.put(top, path, func(s *linux.Script, p string) { s.WriteFile(p, 0o644, content) })
+		v.put(top, path, ownFile, func(s *linux.Script, p string) { s.WriteFile(p, 0o644, content) })
 	}
 }
 
@@ -101,7 +113,7 @@ func (v *veil) resolve(path string) (string, os.FileInfo) {
 	return path, st
 }
 
-func (v *veil) put(layer, path string, step func(*linux.Script, string)) {
+func (v *veil) put(layer, path string, k kind, step func(*linux.Script, string)) {
 	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
 		if _, made := v.steps[layer+dir]; made {
 			break
@@ -110,15 +122,25 @@ func (v *veil) put(layer, path string, step func(*linux.Script, string)) {
 		if err != nil {
 			return
 		}
-		v.add(layer+dir, v.mkdir(st))
+		v.add(layer+dir, emptyDir, v.mkdir(st))
 	}
-	v.add(layer+path, step)
+	v.add(layer+path, k, step)
 }
 
-func (v *veil) add(key string, step func(*linux.Script, string)) {
+// key tells apart veils that hide different things.
+func (v *veil) key() string {
+	var b strings.Builder
+	for _, key := range slices.Sorted(slices.Values(v.order)) {
+		b.WriteString("\x00" + key)
+		b.WriteByte(byte(v.kinds[key]))
+	}
+	return b.String()
+}
+
+func (v *veil) add(key string, k kind, step func(*linux.Script, string)) {
 	if _, made := v.steps[key]; !made {
 		v.order = append(v.order, key)
-		v.steps[key] = step
+		v.steps[key], v.kinds[key] = step, k
 	}
 }
 

@@ -1,0 +1,82 @@
+//go:build linux
+
+package native
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
+)
+
+// host is what does not change while the daemon runs.
+type host struct {
+	nofile   unix.Rlimit // what processes in a box may open
+	maxFD    int         // what this process may open
+	lastCap  int
+	oneLower bool
+	masks    []mask
+}
+
+// ownProgram opens this binary as a box's init will execute it. Root in a box
+// of root's could open /proc/1/exe for writing and so replace the program on
+// the host; what it finds there is a read-only mount. (An unprivileged box has
+// nobody who may look into init.)
+func ownProgram(rootless bool) (*os.File, error) {
+	if rootless {
+		fd, err := unix.Open("/proc/self/exe", unix.O_PATH|unix.O_CLOEXEC, 0)
+		return os.NewFile(uintptr(fd), "forkbox"), err
+	}
+	fd, err := linux.ReadOnlyClone("/proc/self/exe")
+	if err != nil {
+		return nil, forkbox.Errorf(forkbox.Unsupported, "protect the forkbox program from boxes", "%w", err).
+			Hint("forkbox needs Linux 5.12 or later")
+	}
+	return os.NewFile(uintptr(fd), "forkbox"), nil
+}
+
+// maxFD is this process's own limit.
+func maxFD() int {
+	var limit unix.Rlimit
+	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
+	return int(min(limit.Cur, 1<<20))
+}
+
+// softLimit is the limit on open files that the user has. The Go runtime has
+// raised this process's own; a child that is not a Go program tells.
+func softLimit() unix.Rlimit {
+	var limit unix.Rlimit
+	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
+	out, err := exec.Command("/bin/sh", "-c", "ulimit -Sn").Output()
+	if n, perr := strconv.ParseUint(strings.TrimSpace(string(out)), 10, 64); err == nil && perr == nil && n <= limit.Max {
+		limit.Cur = n
+	}
+	return limit
+}
+
+// masks lists what of /proc and /sys is covered in a box of a root daemon:
+// its root has the host's root uid, and files that check only that.
+func masks() []mask {
+	candidates := []mask{
+		{"/proc/sys", true, true}, {"/proc/irq", true, true}, {"/proc/bus", true, true}, {"/proc/fs", true, true},
+		{"/proc/sysrq-trigger", true, false}, {"/proc/mtrr", true, false},
+		{"/proc/acpi", false, true}, {"/proc/asound", false, true}, {"/proc/scsi", false, true},
+		{"/proc/dynamic_debug", false, true}, {"/sys/firmware", false, true}, {"/sys/kernel/debug", false, true},
+		{"/proc/kcore", false, false}, {"/proc/keys", false, false}, {"/proc/key-users", false, false},
+		{"/proc/kmsg", false, false}, {"/proc/timer_list", false, false}, {"/proc/latency_stats", false, false},
+		{"/proc/sched_debug", false, false}, {"/proc/kpagecount", false, false}, {"/proc/kpageflags", false, false},
+		{"/proc/kpagecgroup", false, false},
+	}
+	var list []mask
+	for _, m := range candidates {
+		if _, err := os.Lstat(m.path); err == nil {
+			list = append(list, m)
+		}
+	}
+	return list
+}

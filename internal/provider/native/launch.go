@@ -1,0 +1,233 @@
+//go:build linux
+
+package native
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/layers"
+	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/wire"
+)
+
+// buildLimit is how long making a box may take: far more than it ever does,
+// so that a filesystem that hangs fails one box and not the daemon.
+const buildLimit = 20 * time.Second
+
+func (p *Provider) Start(ctx context.Context, box forkbox.Box) (forkbox.Instance, error) {
+	plan, err := p.outline(box)
+	if err != nil {
+		return nil, p.explain(err)
+	}
+	defer p.spares.stock(plan)
+	if i := p.adopt(ctx, plan); i != nil {
+		return i, nil
+	}
+	i, err := p.start(ctx, plan)
+	if err != nil {
+		return nil, p.explain(err)
+	}
+	return i, nil
+}
+
+// start builds a box from nothing.
+func (p *Provider) start(ctx context.Context, plan *plan) (*instance, error) {
+	socket := p.socket(plan.box.ID)
+	process, words, err := p.launch(ctx, plan)
+	if err != nil {
+		_ = os.Remove(socket)
+		return nil, err
+	}
+	conn, err := linux.DialUnix(socket)
+	if err != nil {
+		_ = process.Kill(unix.SIGKILL)
+		_ = process.Wait()
+		_ = os.Remove(socket)
+		words.Close()
+		return nil, err
+	}
+	i := newInstance(wire.New(conn), process, socket)
+	go p.listenToLastWords(i, plan.box, words)
+	return i, nil
+}
+
+// explain turns what the kernel said into what a person can do about it.
+func (p *Provider) explain(err error) error {
+	var step *linux.StepError
+	if !errors.As(err, &step) {
+		return forkbox.Wrap("start the box", err)
+	}
+	e := forkbox.Errorf(forkbox.Internal, "start the box", "%w", step)
+	switch {
+	case p.rootless && errors.Is(step, syscall.EPERM):
+		e.Code = forkbox.Unsupported
+		e.Hint("`forkbox doctor` says what this host does not allow, and how to allow it")
+	case strings.HasPrefix(step.What, "mount overlay"):
+		e.Code = forkbox.Unsupported
+		e.Hint("the store %s may be on a filesystem that overlayfs cannot write to; set FORKBOX_HOME to one that it can (ext4, xfs, btrfs, tmpfs)", p.home)
+		e.Hint("`forkbox doctor` tries it")
+	}
+	return e
+}
+
+// lastWords is how much init may say when it fails.
+const lastWords = 16 << 10
+
+// listenToLastWords logs what init wrote to its stderr, if anything: it means
+// that init broke.
+func (p *Provider) listenToLastWords(i *instance, box forkbox.Box, words *os.File) {
+	defer words.Close()
+	<-i.done
+	text := make([]byte, lastWords)
+	n, _ := words.ReadAt(text, 0)
+	if said := bytes.Trim(text[:n], "\x00"); len(said) > 0 {
+		p.log.Error("a box's init failed", "box", box.ID, "said", string(said))
+	}
+}
+
+// launch forks the child that becomes the box's init.
+func (p *Provider) launch(ctx context.Context, plan *plan) (*linux.Process, *os.File, error) {
+	if err := p.layers(ctx, plan); err != nil {
+		return nil, nil, err
+	}
+	socket := p.socket(plan.box.ID)
+	_ = os.Remove(socket) // of an init that was killed
+	listener, err := linux.ListenUnix(socket)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer listener.Close()
+	words, err := linux.Scratch("last words", lastWords)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan.listener, plan.stderr = int(listener.Fd()), int(words.Fd())
+	process, err := p.fork(plan)
+	if err != nil {
+		words.Close()
+	}
+	return process, words, err
+}
+
+func (p *Provider) fork(plan *plan) (*linux.Process, error) {
+	reached, notify, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(reached, notify)
+	wait, resume, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(wait, resume)
+	plan.notify, plan.resume, plan.resumeEnd = int(notify.Fd()), int(wait.Fd()), int(resume.Fd())
+	child, err := plan.script().Fork(plan.forkFlags())
+	if err != nil {
+		return nil, err
+	}
+	process := child.Hold()
+	notify.Close()
+	_ = reached.SetReadDeadline(time.Now().Add(buildLimit))
+	if n, _ := reached.Read(make([]byte, 1)); n == 1 {
+		err = errors.Join(linux.MapAll(child.PID), resumeChild(resume))
+	}
+	skipped, waitErr := child.Wait(buildLimit)
+	if err = errors.Join(err, waitErr); err != nil {
+		_ = process.Kill(unix.SIGKILL)
+		_ = process.Wait()
+		return nil, err
+	}
+	for _, s := range skipped {
+		p.log.Warn("a filesystem is empty in the box", "box", plan.box.ID, "why", s)
+	}
+	return process, nil
+}
+
+func resumeChild(w *os.File) error {
+	_, err := w.Write([]byte{1})
+	return err
+}
+
+// outline decides what the box is made of, without making anything.
+func (p *Provider) outline(box forkbox.Box) (*plan, error) {
+	mounts, points, err := p.mounts.mounts()
+	if err != nil {
+		return nil, err
+	}
+	veil, hidden := p.conceal(box)
+	pl := &plan{
+		root: p.rootDir(), rootless: p.rootless, box: box, veil: veil,
+		upper: map[string]string{}, work: map[string]string{},
+		oneLower: p.host.oneLower, proc: p.host.masks, nofile: p.host.nofile, lastCap: p.host.lastCap, maxFD: p.host.maxFD,
+		program: int(p.program.Fd()), null: int(p.null.Fd()),
+		sysfs: p.rootless && box.Net != forkbox.NetHost,
+	}
+	if p.rootless {
+		pl.views = userViews(mounts, points, hidden)
+	} else {
+		pl.views = rootViews(mounts, hidden)
+	}
+	return pl, nil
+}
+
+// layers makes the directories that the box's changes go to.
+func (p *Provider) layers(ctx context.Context, pl *plan) error {
+	if p.rootless {
+		if err := p.layer(ctx, pl, "/"); err != nil {
+			return err
+		}
+	}
+	for _, v := range pl.views {
+		if v.Kind != overlaid {
+			continue
+		}
+		if err := p.layer(ctx, pl, v.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layer makes the upper and work directory for one filesystem. The upper
+// starts with the attributes of the directory it covers: the overlay's root
+// shows them.
+func (p *Provider) layer(ctx context.Context, pl *plan, mount string) error {
+	name, err := layers.Escape(mount)
+	if err != nil {
+		return err
+	}
+	upper := filepath.Join(p.store.Upper(pl.box.ID), name)
+	err = os.Mkdir(upper, 0o700)
+	if err == nil {
+		err = p.likeBase(upper, mount)
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	work, err := p.store.FreshWork(ctx, pl.box.ID, mount)
+	pl.upper[mount], pl.work[mount] = upper, work
+	return err
+}
+
+func (p *Provider) likeBase(dir, base string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(base, &st); err != nil {
+		return err
+	}
+	if !p.rootless {
+		if err := unix.Chown(dir, int(st.Uid), int(st.Gid)); err != nil {
+			return err
+		}
+	}
+	return unix.Chmod(dir, st.Mode&0o7777)
+}

@@ -1,0 +1,222 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
+)
+
+// spares keeps one box ready ahead while boxes are being made in quick
+// succession: an agent that tries things, a race. A box that finds a spare
+// built just like it takes it over and costs only an exec. When no box has
+// been made for a moment the spare is taken down again, so that at rest there
+// is none, and when the daemon dies it ends by itself.
+//
+// A spare is no box: it is not in the ledger and holds nobody's data.
+type spares struct {
+	provider *Provider
+
+	mu     sync.Mutex
+	ready  *spare
+	making bool
+	starts int       // being built now
+	last   time.Time // when the last box was made
+}
+
+// succession is how soon after another a box must be made for a spare to be
+// kept, and how long it is kept.
+const succession = 2 * time.Second
+
+const sparePrefix = "spare-"
+
+type spare struct {
+	id       string
+	key      string // what it was built like
+	instance *instance
+}
+
+// key tells apart boxes that are built differently. The name is not part of
+// it: a spare gets its name when it is taken.
+func (p *plan) key() string {
+	var b strings.Builder
+	b.WriteString(string(p.box.Net))
+	for _, v := range p.views {
+		b.WriteString("\x00" + v.Path)
+		b.WriteByte(byte(v.Kind))
+		b.WriteByte(byte(v.Attr))
+	}
+	b.WriteString(p.veil.key())
+	return b.String()
+}
+
+// adopt makes a spare the instance of a box that was never started. It
+// returns nil where there is none that fits.
+func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
+	s := p.spares.take(plan.key())
+	if s == nil {
+		return nil
+	}
+	id := plan.box.ID
+	if started, err := p.store.Uppers(id); err != nil || len(started) > 0 {
+		p.spares.drop(s)
+		return nil
+	}
+	// From here on the spare's directories are the box's, its socket included.
+	if err := linux.Exchange(p.store.Dir(s.id), p.store.Dir(id)); err != nil {
+		p.spares.drop(s)
+		return nil
+	}
+	s.instance.moveTo(p.socket(id))
+	_ = p.store.Remove(ctx, s.id)
+	if err := s.instance.claim(ctx, plan.box.Name); err != nil {
+		_ = s.instance.Stop(context.WithoutCancel(ctx), 0)
+		return nil
+	}
+	return s.instance
+}
+
+func (s *spares) take(key string) *spare {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ready := s.ready
+	if ready == nil || ready.key != key {
+		return nil
+	}
+	s.ready = nil
+	return ready
+}
+
+// stock makes the next spare in the background, if boxes come quickly and
+// none is being built at the same time: a burst needs the processors itself.
+func (s *spares) stock(plan *plan) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	quick := time.Since(s.last) < succession
+	s.last = time.Now()
+	if quick && s.ready == nil && !s.making {
+		s.making = true
+		go s.make(plan.box)
+	}
+}
+
+func (s *spares) make(like forkbox.Box) {
+	spare := s.build(like)
+	s.mu.Lock()
+	s.making, s.ready = false, spare
+	s.mu.Unlock()
+	if spare != nil {
+		s.keep(spare)
+	}
+}
+
+func (s *spares) build(like forkbox.Box) *spare {
+	var random [6]byte
+	rand.Read(random[:])
+	like.ID, like.Name = sparePrefix+hex.EncodeToString(random[:]), "spare"
+	p, ctx := s.provider, context.Background()
+	plan, err := p.outline(like)
+	if err != nil {
+		return nil
+	}
+	plan.spare = true
+	if err := p.store.Create(ctx, like.ID); err != nil {
+		return nil
+	}
+	i, err := p.start(ctx, plan)
+	if err == nil {
+		_, err = i.Processes(ctx) // until it answers it is not ready
+	}
+	if err != nil {
+		p.log.Debug("no spare box", "why", err)
+		s.drop(&spare{id: like.ID, instance: i})
+		return nil
+	}
+	return &spare{id: like.ID, key: plan.key(), instance: i}
+}
+
+// keep takes the spare down when boxes stop coming.
+func (s *spares) keep(kept *spare) {
+	for {
+		s.mu.Lock()
+		left := succession - time.Since(s.last)
+		mine := s.ready == kept
+		if mine && left <= 0 {
+			s.ready = nil
+		}
+		s.mu.Unlock()
+		if !mine {
+			return
+		}
+		if left <= 0 {
+			s.drop(kept)
+			return
+		}
+		time.Sleep(left)
+	}
+}
+
+func (s *spares) drop(old *spare) {
+	ctx := context.Background()
+	if old.instance != nil {
+		_ = old.instance.Stop(ctx, 0)
+	}
+	_ = s.provider.store.Remove(ctx, old.id)
+}
+
+// clear removes the spares of an earlier daemon.
+func (s *spares) clear(ctx context.Context) error {
+	ids, err := s.provider.store.List()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if strings.HasPrefix(id, sparePrefix) {
+			old := &spare{id: id}
+			if i, err := s.provider.Attach(ctx, forkbox.Box{ID: id}); err == nil {
+				old.instance = i.(*instance)
+			}
+			s.drop(old)
+		}
+	}
+	return nil
+}
+
+// claim gives a spare the name of its box.
+func (i *instance) claim(ctx context.Context, name string) error {
+	_, err := i.call(ctx, request{Verb: doClaim, ID: name, Hosts: hosts(name)})
+	return err
+}
+
+// moveTo says where the instance's socket is now.
+func (i *instance) moveTo(socket string) {
+	i.mu.Lock()
+	i.socket = socket
+	i.mu.Unlock()
+}
+
+// claimed is init's side: from here on the box outlives its daemon.
+func (p *pid1) claimed(name string, hosts []byte) error {
+	p.mu.Lock()
+	p.config.Spare = false
+	p.mu.Unlock()
+	for fd, content := range map[int][]byte{p.config.HostsFD: hosts, p.config.NameFD: []byte(name + "\n")} {
+		f := os.NewFile(uintptr(fd), "veil")
+		if err := f.Truncate(0); err != nil {
+			return err
+		}
+		if _, err := f.WriteAt(content, 0); err != nil {
+			return err
+		}
+		f.Close()
+	}
+	return linux.SetHostname(name)
+}
