@@ -34,12 +34,12 @@ bench: deps build ## against the bare system, bubblewrap and a container engine
 	@mkdir -p bench
 	go run ./scripts/bench -forkbox bin/forkbox -json bench/results.json | tee bench/results.txt
 
-man: build ## man pages into bin/man
-	@mkdir -p bin/man && bin/forkbox man bin/man
+man: build ## the manual page, as bin/forkbox.1
+	bin/forkbox man > bin/forkbox.1
 
 install: build ## /usr/local/bin, man pages and completions
 	install -D bin/forkbox $(DESTDIR)/usr/local/bin/forkbox
-	mkdir -p $(DESTDIR)/usr/local/share/man/man1 && bin/forkbox man $(DESTDIR)/usr/local/share/man/man1
+	mkdir -p $(DESTDIR)/usr/local/share/man/man1 && bin/forkbox man > $(DESTDIR)/usr/local/share/man/man1/forkbox.1
 	mkdir -p $(DESTDIR)/usr/local/share/bash-completion/completions
 	bin/forkbox completion bash > $(DESTDIR)/usr/local/share/bash-completion/completions/forkbox
 

@@ -67,6 +67,10 @@ func (c *Client) send(ctx context.Context, op, method, path string, in any) (*ht
 		return nil, forkbox.Errorf(forkbox.Invalid, op, "%w", err)
 	}
 	resp, err := c.http.Do(req)
+	if err != nil && method == http.MethodGet && c.Redial != nil && ctx.Err() == nil {
+		// A daemon that died under the question; asking again asks the next.
+		resp, err = c.http.Do(req)
+	}
 	if err != nil {
 		return nil, lost(ctx, op, err)
 	}

@@ -98,7 +98,7 @@ func (a *app) addVerbs(root *cobra.Command) {
 		{groupStart, []*cobra.Command{a.runVerb(), a.newVerb(), a.shellVerb(), a.execVerb()}},
 		{groupLook, []*cobra.Command{a.lsVerb(), a.showVerb(), a.diffVerb(), a.psVerb(), a.logsVerb()}},
 		{groupManage, []*cobra.Command{a.startVerb(), a.stopVerb(), a.killVerb(), a.rmVerb()}},
-		{groupMachine, []*cobra.Command{a.doctorVerb(), a.serveVerb(), a.versionVerb(), a.completionVerb()}},
+		{groupMachine, []*cobra.Command{a.doctorVerb(), a.serveVerb(), a.versionVerb(), a.completionVerb(), a.manVerb()}},
 	}
 	for _, group := range groups {
 		for _, verb := range group.verbs {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/internal/secrets"
 	"github.com/spf13/cobra"
 )
 
@@ -49,7 +51,18 @@ func (a *app) examine(ctx context.Context) []forkbox.Check {
 			reach.Remedy = strings.Join(e.Hints, "\n")
 		}
 	}
-	return append([]forkbox.Check{reach}, checks...)
+	checks = append([]forkbox.Check{reach}, checks...)
+	return append(checks, hiddenVariables(os.Environ()))
+}
+
+// hiddenVariables names those of the caller's that are not passed.
+func hiddenVariables(env []string) forkbox.Check {
+	c := forkbox.Check{Name: "hidden variables", Status: forkbox.Info, Detail: "none of yours looks like a credential"}
+	if _, dropped := secrets.FilterEnv(env, nil); len(dropped) > 0 {
+		c.Detail = strings.Join(dropped, " ")
+		c.Remedy = "these are not passed to a box; pass one with --allow-secrets NAME"
+	}
+	return c
 }
 
 func (a *app) writeChecks(checks []forkbox.Check) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -42,7 +43,7 @@ func newEngine(ctx context.Context, home string, log *slog.Logger) (server.Engin
 		return nil, nil, err
 	}
 	go emptyTrash(ctx, store, log)
-	return e, engineCloser{e, book}, nil
+	return e, engineCloser{e, provider, book}, nil
 }
 
 // emptyTrash finishes deletions that a crash interrupted.
@@ -79,8 +80,9 @@ func (l keptLogs) Exit(box, exec string) (forkbox.Exit, forkbox.Output, bool) {
 }
 
 type engineCloser struct {
-	engine *engine.Engine
-	ledger io.Closer
+	engine   *engine.Engine
+	provider io.Closer
+	ledger   io.Closer
 }
 
 // closeLimit is how long operations in flight get when the daemon ends.
@@ -89,9 +91,5 @@ const closeLimit = 5 * time.Second
 func (c engineCloser) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
-	err := c.engine.Close(ctx)
-	if cerr := c.ledger.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return errors.Join(c.engine.Close(ctx), c.provider.Close(), c.ledger.Close())
 }

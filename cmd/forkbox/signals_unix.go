@@ -30,7 +30,8 @@ type signals struct {
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
-	early   syscall.Signal // what ended the attempt
+	early   syscall.Signal   // what ended the attempt
+	waiting []syscall.Signal // what came before there was a command, and does not end one
 	session *client.Session
 	size    func() forkbox.Size
 	tty     bool
@@ -62,17 +63,24 @@ func catchSignals(ctx context.Context) (context.Context, *signals) {
 func (s *signals) forward(session *client.Session, size func() forkbox.Size, tty bool) {
 	s.mu.Lock()
 	s.session, s.size, s.tty = session, size, tty
-	early := s.early
+	waiting := s.waiting
+	if s.early != 0 {
+		waiting = append(waiting, s.early)
+	}
 	s.mu.Unlock()
-	if early != 0 {
-		s.handle(early)
+	for _, sig := range waiting {
+		s.handle(sig)
 	}
 }
 
 func (s *signals) handle(sig syscall.Signal) {
 	s.mu.Lock()
 	session := s.session
-	if session == nil && ends(sig) && s.early == 0 {
+	switch {
+	case session != nil || sig == syscall.SIGPIPE:
+	case !ends(sig):
+		s.waiting = append(s.waiting, sig)
+	case s.early == 0:
 		s.early = sig
 		s.cancel()
 	}

@@ -156,7 +156,7 @@ func list(dir int) ([]string, error) {
 	for len(names) == 0 {
 		n, err := unix.ReadDirent(dir, buf)
 		if n <= 0 || err != nil {
-			return nil, err
+			return nil, gone(err) // someone else was faster
 		}
 		_, _, names = unix.ParseDirent(buf[:n], -1, names)
 	}

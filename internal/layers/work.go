@@ -29,3 +29,14 @@ func (s *Store) FreshWork(ctx context.Context, id, mount string) (string, error)
 	}
 	return dir, forkbox.Wrap(op, os.Mkdir(dir, 0o700))
 }
+
+// OpenWork makes what overlayfs left in a box's work directories deletable by
+// its owner with the usual means: the kernel makes directories of mode 0 there.
+func (s *Store) OpenWork(id string) {
+	entries, _ := os.ReadDir(s.Work(id))
+	for _, e := range entries {
+		for _, dir := range []string{"work", "work/incompat", "work/incompat/volatile"} {
+			_ = os.Chmod(filepath.Join(s.Work(id), e.Name(), dir), 0o700)
+		}
+	}
+}

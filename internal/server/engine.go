@@ -30,6 +30,7 @@ type Engine interface {
 	Processes(ctx context.Context, who forkbox.Owner, ref string) ([]forkbox.Process, error)
 	Changes(ctx context.Context, who forkbox.Owner, ref string, yield func(forkbox.Change) error) error
 	Doctor(ctx context.Context) []forkbox.Check
+	HiddenFrom(who forkbox.Owner) []string
 
 	// Busy says that something runs, so that the daemon must not end.
 	Busy() bool

@@ -163,3 +163,5 @@ func (f *fakeEngine) Busy() bool {
 	defer f.mu.Unlock()
 	return f.busy
 }
+
+func (f *fakeEngine) HiddenFrom(forkbox.Owner) []string { return nil }

@@ -52,6 +52,11 @@ func TestExecHasTheCallersFiles(t *testing.T) {
 	if err := session.Resize(t.Context(), forkbox.Size{Rows: 3, Cols: 4}); err != nil {
 		t.Error(err)
 	}
+	eventually(t, "signal and resize arrive", func() bool {
+		r.engine.mu.Lock()
+		defer r.engine.mu.Unlock()
+		return len(r.engine.signals) == 1 && r.engine.signals[0] == 2 && len(r.engine.sizes) == 1 && r.engine.sizes[0].Cols == 4
+	})
 	inW.WriteString("through the box")
 	inW.Close()
 	text, _ := io.ReadAll(outR)
@@ -59,11 +64,6 @@ func TestExecHasTheCallersFiles(t *testing.T) {
 	if string(text) != "through the box" || err != nil || exec.Exit == nil || exec.Exit.Code != 7 {
 		t.Errorf("%q %+v %v", text, exec, err)
 	}
-	eventually(t, "signal and resize arrive", func() bool {
-		r.engine.mu.Lock()
-		defer r.engine.mu.Unlock()
-		return len(r.engine.signals) == 1 && r.engine.signals[0] == 2 && len(r.engine.sizes) == 1 && r.engine.sizes[0].Cols == 4
-	})
 }
 
 func TestExecThatCannotStart(t *testing.T) {

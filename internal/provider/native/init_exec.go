@@ -120,19 +120,23 @@ func (p *pid1) spawn(c *child, args *execArgs, s *spawnArgs) error {
 	}
 	pid, err := syscall.ForkExec(s.path, args.Argv, &s.attr)
 	if err != nil {
-		return startError(args.Argv[0], err)
+		return startError(args.Argv[0], err, args.Dir)
 	}
 	c.pid = pid
 	p.execs[c.id], p.byPID[pid] = c, c
 	return nil
 }
 
-func startError(name string, err error) error {
+func startError(name string, err error, dir string) error {
 	code := forkbox.NotExecutable
 	if errors.Is(err, syscall.ENOENT) {
 		code = forkbox.CommandNotFound
 	}
-	return forkbox.Errorf(code, "run "+name, "%w", err)
+	e := forkbox.Errorf(code, "run "+name, "%w", err)
+	if dir != "" && errors.Is(err, syscall.EACCES) {
+		e.Hint("if it is the directory %s that this user may not enter, choose another with -w DIR", dir)
+	}
+	return e
 }
 
 // watch waits for the end of an exec and passes it on, after the output that
@@ -197,7 +201,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 		}
 		found = syscall.EACCES
 	}
-	return "", startError(name, found)
+	return "", startError(name, found, "")
 }
 
 func getenv(env []string, key, otherwise string) string {

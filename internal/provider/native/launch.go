@@ -57,7 +57,7 @@ func (p *Provider) start(ctx context.Context, plan *plan) (*instance, error) {
 		return nil, err
 	}
 	i := newInstance(wire.New(conn), process, socket)
-	go p.listenToLastWords(i, plan.box, words)
+	go p.seeOff(i, plan.box, words)
 	return i, nil
 }
 
@@ -83,11 +83,14 @@ func (p *Provider) explain(err error) error {
 // lastWords is how much init may say when it fails.
 const lastWords = 16 << 10
 
-// listenToLastWords logs what init wrote to its stderr, if anything: it means
-// that init broke.
-func (p *Provider) listenToLastWords(i *instance, box forkbox.Box, words *os.File) {
+// seeOff looks after what a box leaves when it ends. What init wrote to its
+// stderr, if anything, is logged: it means that init broke.
+func (p *Provider) seeOff(i *instance, box forkbox.Box, words *os.File) {
 	defer words.Close()
 	<-i.done
+	if p.rootless {
+		p.store.OpenWork(box.ID)
+	}
 	text := make([]byte, lastWords)
 	n, _ := words.ReadAt(text, 0)
 	if said := bytes.Trim(text[:n], "\x00"); len(said) > 0 {

@@ -28,13 +28,18 @@ type spares struct {
 	mu     sync.Mutex
 	ready  *spare
 	making bool
-	starts int       // being built now
+	closed bool
+	work   sync.WaitGroup // spares being made
 	last   time.Time // when the last box was made
 }
 
 // succession is how soon after another a box must be made for a spare to be
 // kept, and how long it is kept.
 const succession = 2 * time.Second
+
+// headStart is what the box just started gets before the next spare competes
+// with it for the processors.
+const headStart = 3 * time.Millisecond
 
 const sparePrefix = "spare-"
 
@@ -95,26 +100,27 @@ func (s *spares) take(key string) *spare {
 	return ready
 }
 
-// stock makes the next spare in the background, if boxes come quickly and
-// none is being built at the same time: a burst needs the processors itself.
+// stock makes the next spare in the background, if boxes come quickly.
 func (s *spares) stock(plan *plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	quick := time.Since(s.last) < succession
 	s.last = time.Now()
-	if quick && s.ready == nil && !s.making {
+	if quick && s.ready == nil && !s.making && !s.closed {
 		s.making = true
-		go s.make(plan.box)
+		s.work.Add(1)
+		time.AfterFunc(headStart, func() { s.make(plan.box) })
 	}
 }
 
 func (s *spares) make(like forkbox.Box) {
+	defer s.work.Done()
 	spare := s.build(like)
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.making, s.ready = false, spare
-	s.mu.Unlock()
 	if spare != nil {
-		s.keep(spare)
+		go s.keep(spare)
 	}
 }
 
@@ -219,4 +225,21 @@ func (p *pid1) claimed(name string, hosts []byte) error {
 		f.Close()
 	}
 	return linux.SetHostname(name)
+}
+
+// Close takes down what the provider keeps for itself. Boxes go on running.
+func (p *Provider) Close() error {
+	s := p.spares
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.work.Wait()
+	s.mu.Lock()
+	ready := s.ready
+	s.ready = nil
+	s.mu.Unlock()
+	if ready != nil {
+		s.drop(ready)
+	}
+	return nil
 }
