@@ -163,6 +163,7 @@ func memory(ctx context.Context, d *daemon, r *report, _ int) error {
 		return err
 	}
 	defer d.Remove(ctx, id, true)
+	time.Sleep(3 * time.Second) // a spare box that the cases before left is gone then
 	before := inits()
 	if _, err := d.Start(ctx, id); err != nil {
 		return err
