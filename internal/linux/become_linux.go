@@ -91,11 +91,6 @@ func (s *Script) OpenFiles(limit unix.Rlimit) {
 // Session detaches the child from the daemon's session and terminal.
 func (s *Script) Session() { s.free(s.Do("setsid", unix.SYS_SETSID)) }
 
-// CloseAll marks every file from 3 on to be closed by exec.
-func (s *Script) CloseAll() {
-	s.free(s.Do("close files", unix.SYS_CLOSE_RANGE, 3, uint64(1)<<32-1, unix.CLOSE_RANGE_CLOEXEC))
-}
-
 // Dup makes fd available as number to the program.
 func (s *Script) Dup(fd, number int) {
 	s.free(s.Do("dup3", unix.SYS_DUP3, fd, number, 0))

@@ -46,6 +46,10 @@ func fork(flags uintptr, pidfd *int32, status uintptr, s *Script) (pid uintptr, 
 //go:nosplit
 //go:noinline
 func (s *Script) play(status uintptr) {
+	for i := range s.prelude {
+		a := &s.prelude[i].args
+		syscall.RawSyscall(s.prelude[i].nr, a[0], a[1], a[2])
+	}
 	for i := 0; i < len(s.steps); i++ {
 		st := &s.steps[i]
 		a := &st.args

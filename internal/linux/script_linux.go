@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -26,14 +28,16 @@ import (
 // stack. So the parent prepares every argument and the child only plays the
 // list.
 type Script struct {
-	steps  []step
-	keep   []any    // what the steps point to
-	what   []string // for people: what each step does
-	regs   [maxRegs]uintptr
-	used   Reg
-	try    []int // open Try blocks
-	log    Reg   // the fs context whose messages explain a failure
-	report report
+	prelude []step // closes what the child should not hold
+	steps   []step
+	keep    []any    // what the steps point to
+	what    []string // for people: what each step does
+	regs    [maxRegs]uintptr
+	used    Reg
+	try     []int // open Try blocks
+	keepFD  []int // descriptors that the child does not close
+	log     Reg   // the fs context whose messages explain a failure
+	report  report
 }
 
 // Reg holds the result of a step for later steps.
@@ -161,6 +165,23 @@ type Child struct {
 	script *Script
 }
 
+// Keep names the descriptors that the script or its program need. The child
+// closes all others first: it must not keep the daemon's sockets alive, nor
+// pass on what whoever started the daemon left open.
+func (s *Script) Keep(fds ...int) { s.keepFD = append(s.keepFD, fds...) }
+
+func (s *Script) closeOthers(status int) {
+	keep := append([]int{0, 1, 2, status}, s.keepFD...)
+	slices.Sort(keep)
+	next := 0
+	for _, fd := range append(keep, math.MaxInt32) {
+		if fd > next {
+			s.prelude = append(s.prelude, step{nr: unix.SYS_CLOSE_RANGE, args: [6]uintptr{uintptr(next), uintptr(fd - 1)}})
+		}
+		next = max(next, fd+1)
+	}
+}
+
 // Fork starts a child in new namespaces that plays the script. The last step
 // should be an Exec: a script that ends without one ends the child.
 func (s *Script) Fork(flags uintptr) (*Child, error) {
@@ -171,6 +192,7 @@ func (s *Script) Fork(flags uintptr) (*Child, error) {
 	defer w.Close()
 	var pidfd int32
 	statusFD := w.Fd()
+	s.closeOthers(int(statusFD))
 	// No one may open a file between our clone and the child's exec without
 	// close-on-exec; the lock is the one os/exec takes too.
 	syscall.ForkLock.Lock()

@@ -40,6 +40,7 @@ type plan struct {
 // script is the box, top to bottom.
 func (p *plan) script() *linux.Script {
 	s := linux.NewScript()
+	s.Keep(p.listener, p.null, p.stderr, p.program, p.notify, p.resume, p.resumeEnd)
 	s.Session()
 	s.Umask(0)
 	if p.rootless {
@@ -66,7 +67,6 @@ func (p *plan) script() *linux.Script {
 		s.KeepCapabilities(p.lastCap)
 	}
 	s.Umask(0o022)
-	s.CloseAll() // whatever whoever started the daemon left open
 	s.Inherit(p.listener)
 	if p.spare {
 		s.Inherit(p.highFD(1))

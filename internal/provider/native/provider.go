@@ -4,6 +4,7 @@ package native
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/layers"
@@ -80,17 +82,49 @@ func (p *Provider) Remove(ctx context.Context, box forkbox.Box) error {
 // Attach finds the init of a box that an earlier daemon started: whoever
 // answers on the box's socket.
 func (p *Provider) Attach(ctx context.Context, box forkbox.Box) (forkbox.Instance, error) {
-	conn, err := linux.DialUnix(p.socket(box.ID))
+	op := "attach to box " + box.Name
+	err := p.greet(box.ID)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, forkbox.Errorf(forkbox.Busy, op, "its init does not answer").
+			Hint("it may be waiting for a filesystem that hangs; try again later")
+	}
 	if err != nil {
 		_ = os.Remove(p.socket(box.ID))
-		return nil, forkbox.Errorf(forkbox.NotFound, "attach to box "+box.Name, "it does not run")
+		return nil, forkbox.Errorf(forkbox.NotFound, op, "it does not run")
+	}
+	conn, err := linux.DialUnix(p.socket(box.ID))
+	if err != nil {
+		return nil, forkbox.Errorf(forkbox.NotFound, op, "it has just ended")
 	}
 	process, err := answering(conn)
 	if err != nil {
 		conn.Close()
-		return nil, forkbox.Wrap("attach to box "+box.Name, err)
+		return nil, forkbox.Wrap(op, err)
 	}
 	return newInstance(wire.New(conn), process, p.socket(box.ID)), nil
+}
+
+// greetLimit is how long a box's init may take to answer: it may be in the
+// middle of being built, by a child of a daemon that is no more.
+const greetLimit = 10 * time.Second
+
+// greet waits until the box's init answers. Only then does the kernel name
+// init, and not the daemon that made the socket, as the peer of a connection.
+func (p *Provider) greet(id string) error {
+	c, err := linux.DialUnix(p.socket(id))
+	if err != nil {
+		return err
+	}
+	conn := wire.New(c)
+	defer conn.Close()
+	_ = c.SetDeadline(time.Now().Add(greetLimit))
+	if err := conn.Send(request{Verb: doList}); err != nil {
+		return err
+	}
+	var rep reply
+	files, err := conn.Recv(&rep)
+	closeAll(files...)
+	return err
 }
 
 // answering holds the process that listens at the other end.

@@ -1,0 +1,138 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestPromise6KilledDaemonLeavesNothing kills the daemon at ever later moments
+// of a box's creation, an exec and its removal. Whatever the moment, the next
+// daemon ends with boxes that work or are gone, and once they are removed
+// nothing is left: no process, no mount, no file.
+func TestPromise6KilledDaemonLeavesNothing(t *testing.T) {
+	verbs := map[string][]string{
+		"create": {"new", "--name", "fresh"},
+		"run":    {"run", "--keep", "-q", "--name", "fresh", "--", "sh", "-c", "echo x > /tmp/x; sleep 0.02"},
+		"exec":   {"exec", "old", "--", "sh", "-c", "echo y > /tmp/y"},
+		"rm":     {"rm", "-f", "old"},
+	}
+	for name, args := range verbs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for delay := time.Duration(0); delay < 30*time.Millisecond; delay += 2 * time.Millisecond {
+				killDuring(t, delay, args)
+			}
+		})
+	}
+}
+
+func killDuring(t *testing.T, delay time.Duration, args []string) {
+	t.Helper()
+	home, err := tempHome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer removeHome(t, home)
+	must(t, home, "exec", must(t, home, "new", "--name", "old"), "--", "sh", "-c", "echo kept > /tmp/kept")
+
+	cmd := forkboxCommand(home, args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(delay)
+	kill(t, home)
+	_ = cmd.Wait() // it may succeed through the next daemon, or fail: both are fine
+
+	removed := args[0] == "rm"
+	if out, err := forkboxCommand(home, "exec", "old", "--", "cat", "/tmp/kept").CombinedOutput(); err != nil && !removed {
+		t.Fatalf("after a kill at %v of %v the old box is broken: %v %s", delay, args, err, out)
+	}
+	must(t, home, "rm", "-f", "old", "fresh")
+	if list := must(t, home, "ls", "--json"); strings.Contains(list, `"id"`) {
+		t.Errorf("kill at %v of %v: a box is left: %s", delay, args, list)
+	}
+	stopDaemon(t, home)
+	nothingLeft(t, home, fmt.Sprintf("kill at %v of %v", delay, args))
+}
+
+func forkboxCommand(home string, args ...string) *exec.Cmd {
+	cmd := exec.Command("forkbox", args...)
+	cmd.Env = append(os.Environ(), "FORKBOX_HOME="+home, "FORKBOX_IDLE=1m")
+	return cmd
+}
+
+func must(t *testing.T, home string, args ...string) string {
+	t.Helper()
+	cmd := forkboxCommand(home, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		log, _ := os.ReadFile(filepath.Join(home, "daemon.log"))
+		t.Fatalf("forkbox %v: %v\n%s%s\n%s", args, err, out, stderr.String(), log)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func kill(t *testing.T, home string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(home, "daemon.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 { // its files are closed with its last thread
+		if lock, err := lockFile(filepath.Join(home, "daemon.lock")); err == nil {
+			lock.Close()
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("the daemon does not die")
+}
+
+// nothingLeft looks for files in the store and for processes whose mounts are
+// overlays of it, and gives the kernel a moment to end those it was told to.
+func nothingLeft(t *testing.T, home, when string) {
+	t.Helper()
+	var left []string
+	for range 500 {
+		if left = leftOf(home); len(left) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%s: left behind: %v", when, left)
+}
+
+func leftOf(home string) (left []string) {
+	for _, dir := range []string{"boxes", "trash"} {
+		entries, _ := os.ReadDir(filepath.Join(home, dir))
+		for _, e := range entries {
+			left = append(left, filepath.Join(dir, e.Name()))
+		}
+	}
+	tables, _ := filepath.Glob("/proc/[0-9]*/mountinfo")
+	for _, table := range tables {
+		if raw, err := os.ReadFile(table); err == nil && bytes.Contains(raw, []byte(home)) {
+			left = append(left, table)
+		}
+	}
+	return left
+}
