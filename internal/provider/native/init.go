@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/signal"
 	"sync"
 	"syscall"
 	"time"
@@ -30,7 +29,8 @@ const lonely = 30 * time.Second
 // pid1 is the init of a box: it reaps, starts execs, relays and keeps their
 // output, and outlives the daemon.
 type pid1 struct {
-	config initConfig
+	config  initConfig
+	spawned chan struct{} // has a value when a child was started
 
 	mu     sync.Mutex
 	daemon *wire.Conn        // nil while no daemon is connected
@@ -67,14 +67,11 @@ func runInit(args []string) error {
 		return err
 	}
 	file.Close()
-	p := &pid1{config: config, execs: map[string]*child{}, byPID: map[int]*child{}, ended: map[string]exited{}}
+	p := &pid1{config: config, spawned: make(chan struct{}, 1), execs: map[string]*child{}, byPID: map[int]*child{}, ended: map[string]exited{}}
 	if err := p.settle(); err != nil {
 		return err
 	}
-	// Asked for before the first exec can be: an exit must not be missed.
-	ended := make(chan os.Signal, 1)
-	signal.Notify(ended, syscall.SIGCHLD)
-	go p.reap(ended)
+	go p.reap()
 	go p.leaveWhenLonely()
 	return p.serve(listener.(*net.UnixListener))
 }
@@ -120,8 +117,8 @@ func (p *pid1) converse(conn *wire.Conn) {
 		if err != nil {
 			break
 		}
-		if req.Verb == doExec {
-			_ = conn.Send(p.answer(req, files)) // in order: ids start in the order they were given
+		if req.Verb == doExec || req.Verb == doClaim { // in the order they were given
+			_ = conn.Send(p.answer(req, files))
 		} else {
 			go func() { _ = conn.Send(p.answer(req, files)) }()
 		}
@@ -157,7 +154,7 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 	case doStop:
 		go p.stop(req.Grace)
 	case doClaim:
-		err = p.claimed(req.ID, req.Hosts)
+		p.claimed(req.ID, req.Hosts)
 	case doAck:
 		p.mu.Lock()
 		delete(p.ended, req.ID)
@@ -213,30 +210,31 @@ func (p *pid1) tell(e exited) {
 
 // reap collects every process that ends in the box: execs, and orphans of
 // whatever they started.
-func (p *pid1) reap(ended <-chan os.Signal) {
-	for range ended {
-		for p.reapOne() {
+//
+// A thread that waits in the kernel hears of it sooner than a handler of
+// SIGCHLD would. It has something to wait for as long as init has children;
+// orphans can only come while it has some.
+func (p *pid1) reap() {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case errors.Is(err, syscall.ECHILD):
+			<-p.spawned
+		case err == nil:
+			p.reaped(pid, status)
 		}
 	}
 }
 
-func (p *pid1) reapOne() bool {
-	// Under the lock, so that a child that ends at once is already known.
+// reaped takes the lock, so that a child that ends at once is already known.
+func (p *pid1) reaped(pid int, status syscall.WaitStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var status syscall.WaitStatus
-	pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
-	if errors.Is(err, syscall.EINTR) {
-		return true
-	}
-	if err != nil || pid <= 0 {
-		return false
-	}
 	if c := p.byPID[pid]; c != nil {
 		delete(p.byPID, pid)
 		c.status <- status
 	}
-	return true
 }
 
 // leaveWhenLonely ends the box when its daemon is gone and nothing runs: then

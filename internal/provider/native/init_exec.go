@@ -122,6 +122,10 @@ func (p *pid1) spawn(c *child, args *execArgs, s *spawnArgs) error {
 	if err != nil {
 		return startError(args.Argv[0], err, args.Dir)
 	}
+	select {
+	case p.spawned <- struct{}{}:
+	default:
+	}
 	c.pid = pid
 	p.execs[c.id], p.byPID[pid] = c, c
 	return nil

@@ -21,6 +21,7 @@ type instance struct {
 	conn    *wire.Conn
 	process *linux.Process
 	socket  string // init's; removed with the box
+	fresh   bool   // started by this daemon, not found running
 	done    chan struct{}
 
 	mu     sync.Mutex
@@ -139,6 +140,9 @@ func (i *instance) Watch(handler func(string, forkbox.Exit, forkbox.Output)) ([]
 	i.mu.Unlock()
 	for _, e := range early {
 		i.deliver(e)
+	}
+	if i.fresh {
+		return nil, nil // nothing can have run or ended in it yet
 	}
 	rep, err := i.call(context.Background(), request{Verb: doHello})
 	return rep.Running, err

@@ -57,7 +57,8 @@ func (p *Provider) start(ctx context.Context, plan *plan) (*instance, error) {
 		return nil, err
 	}
 	i := newInstance(wire.New(conn), process, socket)
-	go p.seeOff(i, plan.box, words)
+	i.fresh = true
+	go p.seeOff(i, words)
 	return i, nil
 }
 
@@ -85,16 +86,16 @@ const lastWords = 16 << 10
 
 // seeOff looks after what a box leaves when it ends. What init wrote to its
 // stderr, if anything, is logged: it means that init broke.
-func (p *Provider) seeOff(i *instance, box forkbox.Box, words *os.File) {
+func (p *Provider) seeOff(i *instance, words *os.File) {
 	defer words.Close()
 	<-i.done
 	if p.rootless {
-		p.store.OpenWork(box.ID)
+		p.store.OpenWork(i.id())
 	}
 	text := make([]byte, lastWords)
 	n, _ := words.ReadAt(text, 0)
 	if said := bytes.Trim(text[:n], "\x00"); len(said) > 0 {
-		p.log.Error("a box's init failed", "box", box.ID, "said", string(said))
+		p.log.Error("a box's init failed", "box", i.id(), "said", string(said))
 	}
 }
 

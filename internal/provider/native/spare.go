@@ -6,7 +6,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +32,7 @@ type spares struct {
 	making bool
 	closed bool
 	work   sync.WaitGroup // spares being made
-	last   time.Time // when the last box was made
+	last   time.Time      // when the last box was made
 }
 
 // succession is how soon after another a box must be made for a spare to be
@@ -81,8 +83,8 @@ func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
 		return nil
 	}
 	s.instance.moveTo(p.socket(id))
-	_ = p.store.Remove(ctx, s.id)
-	if err := s.instance.claim(ctx, plan.box.Name); err != nil {
+	go p.store.Remove(context.WithoutCancel(ctx), s.id)
+	if err := s.instance.claim(plan.box.Name); err != nil {
 		_ = s.instance.Stop(context.WithoutCancel(ctx), 0)
 		return nil
 	}
@@ -196,10 +198,17 @@ func (s *spares) clear(ctx context.Context) error {
 	return nil
 }
 
-// claim gives a spare the name of its box.
-func (i *instance) claim(ctx context.Context, name string) error {
-	_, err := i.call(ctx, request{Verb: doClaim, ID: name, Hosts: hosts(name)})
-	return err
+// claim gives a spare the name of its box. It does not wait: init does what it
+// is told in order, so an exec comes after it, and ends if it cannot.
+func (i *instance) claim(name string) error {
+	return i.conn.Send(request{Verb: doClaim, ID: name, Hosts: hosts(name)})
+}
+
+// id is the box's: a spare's changes when it is taken.
+func (i *instance) id() string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return filepath.Base(filepath.Dir(i.socket))
 }
 
 // moveTo says where the instance's socket is now.
@@ -210,7 +219,14 @@ func (i *instance) moveTo(socket string) {
 }
 
 // claimed is init's side: from here on the box outlives its daemon.
-func (p *pid1) claimed(name string, hosts []byte) error {
+func (p *pid1) claimed(name string, hosts []byte) {
+	if err := p.takeName(name, hosts); err != nil {
+		fmt.Fprintln(os.Stderr, "forkbox-init: become", name+":", err)
+		os.Exit(1)
+	}
+}
+
+func (p *pid1) takeName(name string, hosts []byte) error {
 	p.mu.Lock()
 	p.config.Spare = false
 	p.mu.Unlock()
