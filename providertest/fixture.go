@@ -34,7 +34,7 @@ type Fixture struct {
 	// which is then killed with SIGKILL. With Traits.Attach. (A second provider
 	// object in this process would not do: the first is not dead, and sees
 	// its box taken away.)
-	Crash func(t testing.TB, box forkbox.Box, runs ...Run)
+	Crash func(t testing.TB, box forkbox.Box, runs ...Command)
 
 	// Break makes the next Start of a box fail, by way of its storage. Calling
 	// what it returns mends it.
@@ -47,8 +47,8 @@ type Fixture struct {
 // Factory makes a fixture whose resources go with t.
 type Factory func(t testing.TB) Fixture
 
-// Run is an exec to start: what [Fixture.Crash] is given.
-type Run struct {
+// Command is an exec to start: what [Fixture.Crash] is given.
+type Command struct {
 	ID    string
 	Spec  forkbox.ExecSpec
 	Stdio forkbox.Stdio

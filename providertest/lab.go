@@ -18,7 +18,7 @@ import (
 
 // patience is how long anything may take before a test gives up: far longer
 // than it ever does, also on a machine that is busy with other things.
-const patience = 60 * time.Second
+const patience = 30 * time.Second
 
 // logCap is what execs may keep unless a test says otherwise.
 const logCap = 1 << 20
@@ -67,11 +67,24 @@ type Running struct {
 	Instance forkbox.Instance
 	Listed   []string // what ran when Watch was called
 	lab      *Lab
-	next     atomic.Int64
+	*book
+}
 
+// book has the exits of a box.
+type book struct {
+	next  atomic.Int64
 	mu    sync.Mutex
 	exits map[string]chan End
 	count map[string]int
+}
+
+// with is the same box, for another test to fail in.
+func (r *Running) with(t testing.TB) *Running {
+	lab := *r.lab
+	lab.t = t
+	other := *r
+	other.lab = &lab
+	return &other
 }
 
 // End is how an exec ended.
@@ -102,7 +115,8 @@ func (l *Lab) Attach(box forkbox.Box) *Running {
 
 func (l *Lab) watch(box forkbox.Box, inst forkbox.Instance) *Running {
 	l.t.Helper()
-	r := &Running{Box: box, Instance: inst, lab: l, exits: map[string]chan End{}, count: map[string]int{}}
+	r := &Running{Box: box, Instance: inst, lab: l,
+		book: &book{exits: map[string]chan End{}, count: map[string]int{}}}
 	l.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
@@ -127,13 +141,13 @@ func (l *Lab) watch(box forkbox.Box, inst forkbox.Instance) *Running {
 }
 
 // Deliveries is how often the exit of an exec was delivered.
-func (r *Running) Deliveries(id string) int {
+func (r *book) Deliveries(id string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.count[id]
 }
 
-func (r *Running) exit(id string) chan End {
+func (r *book) exit(id string) chan End {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.exits[id] == nil {
@@ -155,7 +169,7 @@ func (r *Running) Wait(id string) End {
 }
 
 // ID is a new one for an exec.
-func (r *Running) ID() string { return fmt.Sprint(r.next.Add(1)) }
+func (r *book) ID() string { return fmt.Sprint(r.next.Add(1)) }
 
 // Exec starts a command. A spec without an environment gets [Lab.Env].
 func (r *Running) Exec(id string, spec forkbox.ExecSpec, stdio forkbox.Stdio, limit int64) error {

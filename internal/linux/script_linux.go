@@ -165,12 +165,15 @@ type Child struct {
 	script *Script
 }
 
-// Keep names the descriptors that the script or its program need. The child
-// closes all others first: it must not keep the daemon's sockets alive, nor
+// Keep names the descriptors that the script or its program need. A child whose
+// script names some closes all others first: it must not keep the daemon's sockets alive, nor
 // pass on what whoever started the daemon left open.
 func (s *Script) Keep(fds ...int) { s.keepFD = append(s.keepFD, fds...) }
 
 func (s *Script) closeOthers(status int) {
+	if len(s.keepFD) == 0 {
+		return
+	}
 	keep := append([]int{0, 1, 2, status}, s.keepFD...)
 	slices.Sort(keep)
 	next := 0

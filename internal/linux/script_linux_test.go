@@ -156,8 +156,8 @@ func TestScriptExec(t *testing.T) {
 	must(t, err)
 	defer sh.Close()
 	said, _, err := play(t, 0, func(s *Script, out int) {
+		s.Keep(out, int(sh.Fd()))
 		s.Dup(out, 1)
-		s.CloseAll()
 		s.Exec(int(sh.Fd()), []string{"name", "-c", `echo "$A" "$0"; ls /proc/self/fd`, "zero"}, []string{"A=b c"})
 	})
 	if lines := strings.Fields(said); err != nil || !strings.HasPrefix(said, "b c zero\n") || len(lines) > 3+4 {

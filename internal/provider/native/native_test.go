@@ -4,106 +4,163 @@ package native
 
 import (
 	"context"
-	"fmt"
-	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/execlog"
 	"github.com/forkbox/forkbox/internal/layers"
+	"github.com/forkbox/forkbox/providertest"
 )
 
 func TestMain(m *testing.M) {
 	if os.Args[0] == InitName {
 		os.Exit(Init())
 	}
-	os.Exit(m.Run())
+	os.Exit(providertest.Main(m, tools))
 }
 
-func testProvider(t testing.TB) *Provider {
-	home, err := os.MkdirTemp("", "fbtest-")
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestProvider(t *testing.T) {
+	t.Parallel()
+	providertest.Run(t, fixture)
+}
+
+func BenchmarkProvider(b *testing.B) { providertest.Bench(b, fixture) }
+
+var root = os.Getuid() == 0
+
+func owner() forkbox.Owner {
+	home, _ := os.UserHomeDir()
+	groups, _ := os.Getgroups()
+	return forkbox.Owner{UID: os.Getuid(), GID: os.Getgid(), Groups: groups, Home: home}
+}
+
+// openStore makes the provider for a store.
+func openStore(home string) (*Provider, error) {
 	store, err := layers.Open(home)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	p, err := New(home, store, slog.New(slog.NewTextHandler(os.Stderr, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	return New(home, store, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+}
+
+// testProvider is one on a store of its own, of which nothing may be left
+// when the test is over: promise 6, in every test.
+func testProvider(t testing.TB) *Provider {
+	t.Helper()
+	home := providertest.TempDir(t)
+	p, err := openStore(home)
+	must(t, err)
+	t.Cleanup(func() {
+		dropSpare(t, p)
+		nothingLeft(t, home)
+	})
 	return p
 }
 
-func sh(t *testing.T, i forkbox.Instance, id string, script string) (string, forkbox.Exit) {
+// dropSpare does at once what the provider does after a while.
+func dropSpare(t testing.TB, p *Provider) {
 	t.Helper()
-	r, w, _ := os.Pipe()
-	log, _ := os.CreateTemp(t.TempDir(), "log")
-	exits := make(chan forkbox.Exit, 1)
-	i.(*instance).mu.Lock()
-	i.(*instance).exited = func(e string, x forkbox.Exit, o forkbox.Output) { exits <- x }
-	i.(*instance).mu.Unlock()
-	home, _ := os.UserHomeDir()
-	err := i.Exec(context.Background(), id, forkbox.ExecSpec{Argv: []string{"sh", "-c", script}, Dir: "/", Env: os.Environ()},
-		forkbox.Owner{UID: os.Getuid(), GID: os.Getgid(), Home: home}, forkbox.Stdio{Out: w, Err: dup(w)}, log, 1<<20)
-	if err != nil {
-		t.Fatal(err)
+	var old *spare
+	providertest.Eventually(t, "no spare is being made", func() bool {
+		p.spares.mu.Lock()
+		defer p.spares.mu.Unlock()
+		old, p.spares.ready = p.spares.ready, nil
+		return old != nil || !p.spares.making
+	})
+	if old != nil {
+		p.spares.drop(old)
 	}
-	w.Close()
-	out, _ := io.ReadAll(r)
-	return string(out), <-exits
 }
 
-func dup(f *os.File) *os.File {
-	g, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), os.O_WRONLY, 0)
-	if err != nil {
-		panic(err)
-	}
-	return g
+// planFor is the plan of a box with its directories made.
+func planFor(t testing.TB, p *Provider, box forkbox.Box) *plan {
+	t.Helper()
+	plan, err := p.outline(box)
+	must(t, err)
+	must(t, p.layers(context.Background(), plan))
+	return plan
 }
 
-func TestLook(t *testing.T) {
+func fixture(t testing.TB) providertest.Fixture {
+	t.Helper()
+	return fixtureOf(t, testProvider(t))
+}
+
+func fixtureOf(t testing.TB, p *Provider) providertest.Fixture {
+	return providertest.Fixture{
+		Provider:  p,
+		Owner:     owner(),
+		Traits:    providertest.Traits{TTY: true, Signals: true, Attach: true, OtherUsers: root, Network: true, Changes: true},
+		LogFile:   func(box, exec string) *os.File { return logFile(t, p, box, exec) },
+		ReadLog:   func(box, exec string) []forkbox.LogRecord { return readLog(t, p, box, exec) },
+		Crash:     crasher(p),
+		Break:     func(box forkbox.Box) func() { return breakWork(t, p, box) },
+		Leftovers: func() []string { return storeFiles(t, p.home) },
+	}
+}
+
+func lab(t testing.TB) (*Provider, *providertest.Lab) {
+	t.Helper()
 	p := testProvider(t)
-	home, _ := os.UserHomeDir()
-	box := forkbox.Box{ID: "abc123", Name: "brave-otter", Net: forkbox.NetNone, Owner: forkbox.Owner{UID: os.Getuid(), GID: os.Getgid(), Home: home}}
-	if err := p.Prepare(context.Background(), box); err != nil {
+	return p, providertest.NewLab(t, fixtureOf(t, p))
+}
+
+func logFile(t testing.TB, p *Provider, box, exec string) *os.File {
+	t.Helper()
+	f, err := os.Create(p.store.Log(box, exec))
+	if err != nil {
+		t.Logf("no log: %v", err) // of a box that is gone; Exec says so
+		return nil
+	}
+	return f
+}
+
+func readLog(t testing.TB, p *Provider, box, exec string) (list []forkbox.LogRecord) {
+	t.Helper()
+	err := execlog.Read(context.Background(), p.store.Log(box, exec), false, nil, func(r forkbox.LogRecord) error {
+		list = append(list, r)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return list
+}
+
+// breakWork puts a file where the box's work directories should be.
+func breakWork(t testing.TB, p *Provider, box forkbox.Box) (mend func()) {
+	t.Helper()
+	work := p.store.Work(box.ID)
+	must(t, os.Rename(work, work+".aside"))
+	must(t, os.WriteFile(work, nil, 0o600))
+	return func() {
+		must(t, os.Remove(work))
+		must(t, os.Rename(work+".aside", work))
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
-	for n := range 3 {
-		t0 := time.Now()
-		i, err := p.Start(context.Background(), box)
-		if err != nil {
-			log, _ := os.ReadFile(p.store.Dir(box.ID) + "/init.log")
-			t.Fatal(err, string(log))
+}
+
+// storeFiles lists what a store holds besides its own four directories.
+func storeFiles(t testing.TB, home string) (list []string) {
+	t.Helper()
+	own := map[string]bool{"": true, "/boxes": true, "/trash": true, "/mnt": true, "/mnt/root": true, "/mnt/veil": true}
+	err := filepath.WalkDir(home, func(path string, _ fs.DirEntry, err error) error {
+		if name := strings.TrimPrefix(path, home); err == nil && !own[name] {
+			list = append(list, path)
 		}
-		t1 := time.Now()
-		out, exit := sh(t, i, "1", "true")
-		t2 := time.Now()
-		fmt.Println(n, "start", t1.Sub(t0), "exec", t2.Sub(t1), out, exit)
-		if n == 0 {
-			out, exit := sh(t, i, "2", os.Getenv("LOOK"))
-			fmt.Println(out, exit)
-			raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", i.(*instance).process.PID))
-			for _, l := range strings.Split(string(raw), "\n") {
-				if strings.HasPrefix(l, "Pss") || strings.HasPrefix(l, "Rss") {
-					fmt.Println(l)
-				}
-			}
-		}
-		t3 := time.Now()
-		if err := i.Stop(context.Background(), 0); err != nil {
-			t.Fatal(err)
-		}
-		fmt.Println("stop", time.Since(t3))
-	}
-	t3 := time.Now()
-	if err := p.Remove(context.Background(), box); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Println("rm", time.Since(t3))
-	os.RemoveAll(p.home)
+		return nil // others remove their boxes while we look
+	})
+	must(t, err)
+	return list
 }
