@@ -49,7 +49,7 @@ type Box struct {
 	Created  time.Time `json:"created"`
 
 	// Env is the environment it was made with, credentials already removed.
-	Env []string `json:"env,omitempty"`
+	Env Strings `json:"env,omitempty"`
 	// AllowSecrets names the secret paths and variables that are not hidden.
 	AllowSecrets []string `json:"allow_secrets,omitempty"`
 	// Pinned keeps it running when it is idle: `forkbox start` sets it.

@@ -39,7 +39,7 @@ type Output struct {
 type Exec struct {
 	ID      string     `json:"id"`
 	Box     string     `json:"box"`
-	Argv    []string   `json:"argv"`
+	Argv    Strings    `json:"argv"`
 	Dir     string     `json:"dir"`
 	User    string     `json:"user,omitempty"`
 	TTY     bool       `json:"tty,omitempty"`
@@ -51,9 +51,9 @@ type Exec struct {
 
 // ExecSpec is what to run. A zero Dir or nil Env means the box's own.
 type ExecSpec struct {
-	Argv    []string      `json:"argv"`
+	Argv    Strings       `json:"argv"`
 	Dir     string        `json:"dir,omitempty"`
-	Env     []string      `json:"env,omitempty"`
+	Env     Strings       `json:"env,omitempty"`
 	User    string        `json:"user,omitempty"` // name or uid, looked up in the box; empty: the owner
 	TTY     bool          `json:"tty,omitempty"`
 	Size    Size          `json:"size,omitzero"`

@@ -11,12 +11,12 @@ import (
 // CreateRequest asks for a new box. The zero value is a fork of reality with a
 // generated name and no network.
 type CreateRequest struct {
-	Name         string      `json:"name,omitempty"`
-	From         string      `json:"from,omitempty"` // "reality"
-	Dir          string      `json:"dir,omitempty"`
-	Env          []string    `json:"env,omitempty"`
-	Net          forkbox.Net `json:"net,omitempty"`
-	AllowSecrets []string    `json:"allow_secrets,omitempty"`
+	Name         string          `json:"name,omitempty"`
+	From         string          `json:"from,omitempty"` // "reality"
+	Dir          string          `json:"dir,omitempty"`
+	Env          forkbox.Strings `json:"env,omitempty"`
+	Net          forkbox.Net     `json:"net,omitempty"`
+	AllowSecrets []string        `json:"allow_secrets,omitempty"`
 }
 
 // StopRequest says how long processes get to end by themselves. A nil Grace is

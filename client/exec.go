@@ -19,8 +19,8 @@ type ExecRequest struct {
 	forkbox.ExecSpec
 	// ExtraEnv was asked for by name, so it is passed even where it looks
 	// like a credential.
-	ExtraEnv     []string `json:"extra_env,omitempty"`
-	OnDisconnect string   `json:"on_disconnect,omitempty"` // default: keep
+	ExtraEnv     forkbox.Strings `json:"extra_env,omitempty"`
+	OnDisconnect string          `json:"on_disconnect,omitempty"` // default: keep
 	// Stdin is what a detached exec reads.
 	Stdin []byte `json:"stdin,omitempty"`
 }

@@ -105,6 +105,21 @@ func (s *Script) Bind(source, target string, attr int, recursive bool) {
 	s.free(mnt)
 }
 
+// Detached is a second mount of what is at path, attached nowhere: nothing that
+// is mounted below path later covers anything in it.
+func (s *Script) Detached(path string) Reg {
+	return s.Do("clone "+path, unix.SYS_OPEN_TREE, unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+}
+
+// WriteIn writes a value to a file below an open directory.
+func (s *Script) WriteIn(dir Reg, path, value string) {
+	what := "write " + path
+	fd := s.Do(what, unix.SYS_OPENAT, dir, path, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	s.Do(what, unix.SYS_WRITE, fd, []byte(value), len(value))
+	s.Do(what, unix.SYS_CLOSE, fd)
+	s.free(fd)
+}
+
 // Private makes sure that no mount made here reaches the host and none of the
 // host's later ones arrives here.
 func (s *Script) Private() {

@@ -32,7 +32,8 @@ type plan struct {
 	stderr   int // file for what init has to say when it fails
 	program  int // this binary
 	spare    bool
-	maxFD    int // one more than the highest descriptor the child may have
+	maxFD    int       // one more than the highest descriptor the child may have
+	bareProc linux.Reg // /proc without the masks, out of the box's reach
 	// The pipes of the user namespace handshake.
 	notify, resume, resumeEnd int
 }
@@ -61,6 +62,9 @@ func (p *plan) script() *linux.Script {
 		s.Unshare(p.namespaces() | unix.CLONE_NEWUSER | unix.CLONE_NEWNS)
 		s.Sync(p.notify, p.resume, p.resumeEnd)
 	}
+	// Through a cgroup namespace of its own making root in the box could
+	// mount the cgroup that the daemon is in, and write to it.
+	s.WriteIn(p.bareProc, "sys/user/max_cgroup_namespaces", "0")
 	s.Hostname(p.box.Name)
 	s.OpenFiles(p.nofile)
 	if p.rootless {
@@ -105,9 +109,9 @@ func (p *plan) keepNames(s *linux.Script) {
 // highFD is a descriptor that this process has certainly not in use.
 func (p *plan) highFD(n int) int { return p.maxFD - n }
 
-// namespaces that a box has besides its user, mount and pid namespace.
+// namespaces that a box has besides its user, mount, pid and cgroup namespace.
 func (p *plan) namespaces() int {
-	flags := unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	flags := unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 	if p.box.Net != forkbox.NetHost {
 		flags |= unix.CLONE_NEWNET
 	}
@@ -115,9 +119,10 @@ func (p *plan) namespaces() int {
 }
 
 // forkFlags are the namespaces that the child starts in. For root the user
-// namespace comes later, after the mounts.
+// namespace comes later, after the mounts, and those that it does not own are
+// out of reach for root in the box.
 func (p *plan) forkFlags() uintptr {
-	flags := unix.CLONE_NEWPID | unix.CLONE_NEWNS
+	flags := unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP
 	if p.rootless {
 		flags |= unix.CLONE_NEWUSER | p.namespaces()
 	}
@@ -200,6 +205,7 @@ func (p *plan) kernelViews(s *linux.Script) {
 	p.stub(s, "/proc")
 	p.stub(s, "/sys")
 	s.Mount("proc", p.at("/proc"), "proc", flags, "")
+	p.bareProc = s.Detached(p.at("/proc"))
 	if p.sysfs {
 		s.Mount("sysfs", p.at("/sys"), "sysfs", flags|unix.MS_RDONLY, "")
 	} else {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -39,18 +40,38 @@ func (p *Provider) conceal(box forkbox.Box) (*veil, []string) {
 	return v, hidden
 }
 
-// secrets lists what is hidden from a box: its owner's secrets, root's (sudo
-// works in a box), and what acts for the host.
+// secrets lists what is hidden from a box: its owner's secrets, everybody's
+// where the box has a root, and what acts for the host.
 func (p *Provider) secrets(box forkbox.Box) []secrets.Entry {
 	entries := secrets.Paths(box.Owner.Home)
-	if !p.rootless && box.Owner.Home != rootHome {
-		entries = append(entries, secrets.Paths(rootHome)...)
+	if !p.rootless {
+		for _, home := range homes() {
+			if home != box.Owner.Home {
+				entries = append(entries, secrets.Paths(home)...)
+			}
+		}
 	}
 	entries = append(entries, secrets.Runtime(box.Owner.UID)...)
 	return secrets.Hide(entries, box.AllowSecrets)
 }
 
-const rootHome = "/root"
+// homes are those of the people on this machine. Root in a box could read them
+// all, and the person who typed sudo has one of them.
+func homes() []string {
+	list := []string{"/root"}
+	lookup("/etc/passwd", func(f []string) bool {
+		if len(f) >= 6 && len(list) < maxHomes {
+			uid, err := strconv.Atoi(f[2])
+			if _, lerr := os.Lstat(f[5]); err == nil && lerr == nil && uid >= 1000 && uid < 60000 {
+				list = append(list, f[5])
+			}
+		}
+		return false
+	})
+	return list
+}
+
+const maxHomes = 32
 
 // writable opens directories that the user may write to although someone else
 // owns them. An unprivileged box cannot copy up a directory whose owner it
@@ -65,7 +86,7 @@ func (p *Provider) writable(v *veil, box forkbox.Box) {
 	}
 	for _, dir := range dirs {
 		path, st := v.resolve(dir)
-		if st != nil && st.IsDir() && !owns(st, box.Owner.UID) && unix.Access(path, unix.W_OK) == nil {
+		if path == dir && st != nil && st.IsDir() && !owns(st, box.Owner.UID) && unix.Access(path, unix.W_OK) == nil {
 			v.put(top, path, emptyDir, v.mkdir(st))
 		}
 	}

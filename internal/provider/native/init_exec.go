@@ -153,7 +153,7 @@ func (p *pid1) watch(c *child, timeout time.Duration, log *os.File) {
 	status := <-c.status
 	close(c.end)
 	for _, r := range c.out {
-		r.drain()
+		r.drain(c.killed())
 	}
 	exit := c.exit(status)
 	_ = c.log.End(exit)
@@ -162,6 +162,12 @@ func (p *pid1) watch(c *child, timeout time.Duration, log *os.File) {
 		r.wait() // processes it left behind may still write
 	}
 	closeAll(c.tty, log)
+}
+
+func (c *child) killed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cause != ""
 }
 
 // exit turns a wait status into what a shell would report.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -54,12 +55,24 @@ func (r *relay) run() {
 
 // drain returns when what the exec wrote before it ended has been passed on.
 // Reading until end of file would wait for daemons that it left behind.
-func (r *relay) drain() {
+//
+// What was killed is not waited for long: its caller may never read.
+func (r *relay) drain(killed bool) {
 	if err := r.from.SetReadDeadline(past); err != nil {
 		r.settled()
 	}
-	<-r.drained
+	var enough <-chan time.Time
+	if killed {
+		enough = time.After(killedDrain)
+	}
+	select {
+	case <-r.drained:
+	case <-enough:
+	}
 }
+
+// killedDrain is how long a killed exec's caller gets to read its last output.
+const killedDrain = 500 * time.Millisecond
 
 // rest passes on what is in the pipe now, without waiting for more.
 func (r *relay) rest(buf []byte) bool {

@@ -3,10 +3,12 @@
 package native
 
 import (
+	"errors"
 	"os"
 	"syscall"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/execlog"
@@ -152,5 +154,12 @@ func (c *child) resize(size forkbox.Size) error {
 	if c.tty == nil {
 		return forkbox.Errorf(forkbox.Invalid, "resize", "exec %s has no terminal", c.id)
 	}
-	return pty.Setsize(c.tty, &pty.Winsize{Rows: size.Rows, Cols: size.Cols})
+	conn, err := c.tty.SyscallConn() // unlike Fd it minds that the relay may close it
+	if err != nil {
+		return err
+	}
+	cerr := conn.Control(func(fd uintptr) {
+		err = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: size.Rows, Col: size.Cols})
+	})
+	return errors.Join(err, cerr)
 }

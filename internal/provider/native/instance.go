@@ -171,9 +171,11 @@ func (i *instance) Processes(ctx context.Context) ([]forkbox.Process, error) {
 func (i *instance) Stop(ctx context.Context, grace forkbox.Grace) error {
 	patience := time.Duration(0)
 	if grace > 0 {
-		if _, err := i.call(ctx, request{Verb: doStop, Grace: grace}); err == nil {
+		asked, cancel := context.WithTimeout(ctx, time.Second)
+		if _, err := i.call(asked, request{Verb: doStop, Grace: grace}); err == nil {
 			patience = grace + time.Second
 		}
+		cancel()
 	}
 	select {
 	case <-i.done:

@@ -164,6 +164,10 @@ func resumeChild(w *os.File) error {
 
 // outline decides what the box is made of, without making anything.
 func (p *Provider) outline(box forkbox.Box) (*plan, error) {
+	if box.Net != forkbox.NetNone && box.Net != forkbox.NetHost {
+		return nil, forkbox.Errorf(forkbox.Unsupported, "start the box", "there is no network %q", box.Net).
+			Hint("it is none or host")
+	}
 	mounts, points, err := p.mounts.mounts()
 	if err != nil {
 		return nil, err
@@ -177,9 +181,9 @@ func (p *Provider) outline(box forkbox.Box) (*plan, error) {
 		sysfs: p.rootless && box.Net != forkbox.NetHost,
 	}
 	if p.rootless {
-		pl.views = userViews(mounts, points, hidden)
+		pl.views = userViews(mounts, points, hidden, veil)
 	} else {
-		pl.views = rootViews(mounts, hidden)
+		pl.views = rootViews(mounts, hidden, veil)
 	}
 	return pl, nil
 }

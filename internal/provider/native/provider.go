@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -40,6 +41,10 @@ var _ forkbox.Provider = (*Provider)(nil)
 
 // New makes the provider for the store below home.
 func New(home string, store *layers.Store, log *slog.Logger) (*Provider, error) {
+	home, err := filepath.EvalSymlinks(home) // what has to be hidden is the real place
+	if err != nil {
+		return nil, forkbox.Wrap("open the store", err)
+	}
 	mounts, err := openMountTable()
 	if err != nil {
 		return nil, forkbox.Wrap("read the mount table", err)
@@ -87,6 +92,9 @@ func (p *Provider) Attach(ctx context.Context, box forkbox.Box) (forkbox.Instanc
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, forkbox.Errorf(forkbox.Busy, op, "its init does not answer").
 			Hint("it may be waiting for a filesystem that hangs; try again later")
+	}
+	if errors.Is(err, syscall.EAGAIN) {
+		return nil, forkbox.Errorf(forkbox.Busy, op, "%w", err)
 	}
 	if err != nil {
 		_ = os.Remove(p.socket(box.ID))

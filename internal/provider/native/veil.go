@@ -93,8 +93,9 @@ func (v *veil) write(path string, content []byte) {
 	}
 }
 
-// resolve follows symlinks in all but the last component. An empty path means
-// that the parent does not exist: there is nothing to veil.
+// resolve follows symlinks in all but the last component. Where the parent
+// does not exist it is the parent that is veiled: it stays absent, also when
+// reality makes it later with the secret in it.
 func (v *veil) resolve(path string) (string, os.FileInfo) {
 	parent := filepath.Dir(path)
 	dir, known := v.dirs[parent]
@@ -103,7 +104,7 @@ func (v *veil) resolve(path string) (string, os.FileInfo) {
 		v.dirs[parent] = dir
 	}
 	if dir == "" {
-		return "", nil
+		return v.resolve(parent)
 	}
 	path = filepath.Join(dir, filepath.Base(path))
 	st, err := os.Lstat(path)
@@ -194,6 +195,9 @@ func (v *veil) lower(path string) []string {
 	}
 	return dirs
 }
+
+// below says whether the veil has anything inside the directory path.
+func (v *veil) below(path string) bool { return len(v.lower(path)) > 0 }
 
 // covers: is there a directory for path in the layer? The keys in it start
 // with path, and path itself is one of them unless it is the root.

@@ -33,14 +33,14 @@ const (
 
 // rootViews is what a box of a root daemon consists of: / and every other
 // filesystem, whole.
-func rootViews(mounts []mount, hidden []string) []view {
+func rootViews(mounts []mount, hidden []string, veil *veil) []view {
 	views := []view{{Path: "/"}}
 	for _, m := range mounts {
 		if m.Point == "/" || below(m.Point, hidden...) {
 			continue
 		}
 		v := view{Path: m.Point, Attr: m.Attr, May: unruly(m.FSType)}
-		if m.Plain {
+		if m.Plain && !veil.below(m.Point) {
 			v.Kind = plain
 		}
 		views = append(views, v)
@@ -61,8 +61,8 @@ func unruly(fstype string) bool {
 // userViews is what a box of an unprivileged daemon consists of. In a user
 // namespace overlayfs refuses a lower directory that has mounts below it, so
 // those are descended into.
-func userViews(mounts []mount, points, hidden []string) []view {
-	w := &walker{points: points, hidden: hidden, mounts: map[string]mount{}}
+func userViews(mounts []mount, points, hidden []string, veil *veil) []view {
+	w := &walker{points: points, hidden: hidden, veil: veil, mounts: map[string]mount{}}
 	for _, m := range mounts {
 		w.mounts[m.Point] = m
 	}
@@ -74,6 +74,7 @@ type walker struct {
 	points []string         // every mount point on the host
 	mounts map[string]mount // those of real filesystems
 	hidden []string
+	veil   *veil
 	views  []view
 }
 
@@ -111,7 +112,7 @@ func (w *walker) dir(path string) {
 	case w.mountsBelow(path):
 		w.add(view{Path: path, Kind: directory})
 		w.descend(path)
-	case real && m.Plain:
+	case real && m.Plain && !w.veil.below(path):
 		w.add(view{Path: path, Kind: plain, Attr: m.Attr, May: true})
 	case w.barren(path):
 		w.add(view{Path: path, Kind: directory})
