@@ -9,7 +9,8 @@ type Ledger interface {
 	// AddBox records a new box. A taken name is an Exists error; names are
 	// unique per owner.
 	AddBox(ctx context.Context, box Box) error
-	// UpdateBox replaces the record of an existing box.
+	// UpdateBox replaces the record of an existing box, except its
+	// environment: a box keeps the one it was added with.
 	UpdateBox(ctx context.Context, box Box) error
 	// DeleteBox forgets a box and its execs. It can be repeated.
 	DeleteBox(ctx context.Context, id string) error

@@ -2,6 +2,7 @@ package forkbox
 
 import (
 	"encoding/json"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -15,6 +16,9 @@ type rawString struct {
 
 // MarshalJSON is a plain array of strings where it can be.
 func (s Strings) MarshalJSON() ([]byte, error) {
+	if !slices.ContainsFunc(s, func(v string) bool { return !utf8.ValidString(v) }) {
+		return json.Marshal([]string(s))
+	}
 	list := make([]any, len(s))
 	for i, v := range s {
 		if utf8.ValidString(v) {

@@ -15,8 +15,9 @@ import (
 // Client is a connection pool to one daemon. It may be used from several
 // goroutines.
 type Client struct {
-	socket string
-	http   *http.Client
+	socket  string
+	http    *http.Client
+	reached chan net.Conn // the connection of Reach, for the first call
 
 	// Redial, where set, is called when nobody listens on the socket. It
 	// should start a daemon and return when that one listens. Set it before
@@ -26,10 +27,10 @@ type Client struct {
 
 // New makes a client. It does not connect.
 func New(socket string) *Client {
-	c := &Client{socket: socket}
+	c := &Client{socket: socket, reached: make(chan net.Conn, 1)}
 	c.http = &http.Client{
 		Transport: &http.Transport{
-			DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx) },
+			DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return c.connect(ctx) },
 			DisableCompression: true,
 		},
 		// A redirect is not part of the API: following one would hide a bad path.
@@ -42,7 +43,14 @@ func New(socket string) *Client {
 func (c *Client) Socket() string { return c.socket }
 
 // Close drops the connections that are kept for later calls.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.http.CloseIdleConnections()
+	select {
+	case conn := <-c.reached:
+		conn.Close()
+	default:
+	}
+}
 
 // call sends in as JSON, unless it is nil, and decodes the answer into out,
 // unless that is nil.

@@ -32,13 +32,28 @@ func (c *Client) Ping(ctx context.Context) error {
 	return conn.Close()
 }
 
-// Reach is Ping that starts a daemon where none listens.
+// Reach is Ping that starts a daemon where none listens. The next call uses its
+// connection.
 func (c *Client) Reach(ctx context.Context) error {
 	conn, err := c.dial(ctx)
 	if err != nil {
 		return lost(ctx, "reach the daemon", err)
 	}
-	return conn.Close()
+	select {
+	case c.reached <- conn:
+		return nil
+	default:
+		return conn.Close()
+	}
+}
+
+func (c *Client) connect(ctx context.Context) (net.Conn, error) {
+	select {
+	case conn := <-c.reached:
+		return conn, nil
+	default:
+		return c.dial(ctx)
+	}
 }
 
 func notListening(err error) bool {

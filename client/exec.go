@@ -21,6 +21,9 @@ type ExecRequest struct {
 	// like a credential.
 	ExtraEnv     forkbox.Strings `json:"extra_env,omitempty"`
 	OnDisconnect string          `json:"on_disconnect,omitempty"` // default: keep
+	// Stop stops the box when the command has ended, before its exit is
+	// reported: what it left running ends with it.
+	Stop bool `json:"stop,omitempty"`
 	// Stdin is what a detached exec reads.
 	Stdin []byte `json:"stdin,omitempty"`
 }

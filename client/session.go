@@ -22,6 +22,8 @@ type Message struct {
 	Error  *forkbox.Error `json:"error,omitempty"`
 	Signal int            `json:"signal,omitempty"`
 	Size   *forkbox.Size  `json:"size,omitempty"`
+	// Stopped says that the box was stopped, as the request asked.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // The types of a [Message].
@@ -43,6 +45,8 @@ type Session struct {
 
 	ended chan struct{} // closed when nothing more will be received
 	exit  *forkbox.Exec // what the exit message said; nil when the connection was lost
+
+	stopped bool
 }
 
 // Info is the exec as it was when it started.
@@ -61,6 +65,9 @@ func (s *Session) Wait(ctx context.Context) (forkbox.Exec, error) {
 	}
 	return s.rejoin(ctx)
 }
+
+// Stopped says, after Wait, whether the box was stopped as the request asked.
+func (s *Session) Stopped() bool { return s.stopped }
 
 // rejoinTries is how often in a row the daemon may fail to answer.
 const rejoinTries = 5
@@ -119,7 +126,7 @@ func (s *Session) receive() {
 			return
 		}
 		if msg.Type == MsgExit && msg.Exec != nil {
-			s.exit = msg.Exec
+			s.exit, s.stopped = msg.Exec, msg.Stopped
 			return
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 
 	"github.com/forkbox/forkbox/client"
@@ -32,6 +33,9 @@ func asksJSON(args []string) bool {
 }
 
 func (a *app) execute(ctx context.Context) int {
+	// A command line waits; handing its few goroutines from thread to thread
+	// costs more than it could gain. The daemon takes all processors again.
+	runtime.GOMAXPROCS(1)
 	root := a.root()
 	if len(a.args) > 0 {
 		root.SetArgs(a.args[1:])

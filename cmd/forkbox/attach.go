@@ -55,7 +55,7 @@ func (at *attachment) run(early context.Context, signals *signals, req client.Ex
 	signals.forward(session, func() forkbox.Size { return terminalSize(out) }, req.TTY)
 	// Not under early: from here on a signal is the command's affair.
 	exec, err := session.Wait(context.WithoutCancel(early))
-	if at.after != nil {
+	if at.after != nil && !session.Stopped() {
 		at.after()
 	}
 	stdio.finish()

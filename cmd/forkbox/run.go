@@ -69,6 +69,7 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 		return err
 	}
 	req.Env = nil // the box was made with it a moment ago
+	req.Stop = true
 	c := r.client()
 	defer c.Close()
 	early, signals := catchSignals(ctx)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -71,6 +73,8 @@ type daemon struct {
 var heldLock *os.File
 
 func (d *daemon) run(ctx context.Context) error {
+	runtime.GOMAXPROCS(runtime.NumCPU())
+	debug.SetGCPercent(400) // the heap is small; collecting it often is what would cost
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	log, err := d.logger()

@@ -48,6 +48,7 @@ func Open(home string) (*Store, error) {
 			return nil, forkbox.Wrap(op, err)
 		}
 	}
+	spread(s.boxes())
 	return s, nil
 }
 

@@ -17,23 +17,27 @@ const found = 20
 
 // AddBox implements [forkbox.Ledger].
 func (l *SQLite) AddBox(ctx context.Context, box forkbox.Box) error {
-	record, err := json.Marshal(box)
+	record, err := recordOf(box)
+	if err != nil {
+		return failed("record box", err)
+	}
+	env, err := json.Marshal(box.Env)
 	if err != nil {
 		return failed("record box", err)
 	}
 	_, err = l.stmts.addBox.ExecContext(steady(ctx),
-		box.ID, box.Owner.UID, box.Name, box.State, box.Created.UnixNano(), string(record))
+		box.ID, box.Owner.UID, box.Name, box.State, box.Created.UnixNano(), record, string(env))
 	return boxError("record box", box, err)
 }
 
 // UpdateBox implements [forkbox.Ledger].
 func (l *SQLite) UpdateBox(ctx context.Context, box forkbox.Box) error {
-	record, err := json.Marshal(box)
+	record, err := recordOf(box)
 	if err != nil {
 		return failed("record box", err)
 	}
 	res, err := l.stmts.updateBox.ExecContext(steady(ctx),
-		box.Owner.UID, box.Name, box.State, box.Created.UnixNano(), string(record), box.ID)
+		box.Owner.UID, box.Name, box.State, box.Created.UnixNano(), record, box.ID)
 	if err != nil {
 		return boxError("record box", box, err)
 	}
@@ -51,16 +55,30 @@ func (l *SQLite) DeleteBox(ctx context.Context, id string) error {
 
 // Box implements [forkbox.Ledger].
 func (l *SQLite) Box(ctx context.Context, id string) (forkbox.Box, error) {
-	var record []byte
-	err := l.stmts.box.QueryRowContext(steady(ctx), id).Scan(&record)
+	var record, env []byte
+	err := l.stmts.box.QueryRowContext(steady(ctx), id).Scan(&record, &env)
 	if errors.Is(err, sql.ErrNoRows) {
 		return forkbox.Box{}, noBox("find box", id, nil)
 	}
 	if err != nil {
 		return forkbox.Box{}, failed("find box", err)
 	}
-	var box forkbox.Box
-	return box, failed("read box "+id, json.Unmarshal(record, &box))
+	box, err := boxOf(record, env)
+	return box, failed("read box "+id, err)
+}
+
+// recordOf is what changes about a box; its environment does not.
+func recordOf(box forkbox.Box) (string, error) {
+	box.Env = nil
+	record, err := json.Marshal(box)
+	return string(record), err
+}
+
+func boxOf(record, env []byte) (box forkbox.Box, err error) {
+	if err = json.Unmarshal(record, &box); err == nil {
+		err = json.Unmarshal(env, &box.Env)
+	}
+	return box, err
 }
 
 // Boxes implements [forkbox.Ledger].
@@ -96,12 +114,12 @@ func readBoxes(rows *sql.Rows, err error) ([]forkbox.Box, error) {
 	defer rows.Close()
 	var boxes []forkbox.Box
 	for rows.Next() {
-		var record sql.RawBytes
-		if err := rows.Scan(&record); err != nil {
+		var record, env sql.RawBytes
+		if err := rows.Scan(&record, &env); err != nil {
 			return nil, failed("list boxes", err)
 		}
-		var box forkbox.Box
-		if err := json.Unmarshal(record, &box); err != nil {
+		box, err := boxOf(record, env)
+		if err != nil {
 			return nil, failed("list boxes", err)
 		}
 		boxes = append(boxes, box)

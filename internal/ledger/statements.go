@@ -13,7 +13,7 @@ type statements struct {
 }
 
 const (
-	sqlAddBox    = `INSERT INTO boxes (id, owner_uid, name, state, created, record) VALUES (?, ?, ?, ?, ?, ?)`
+	sqlAddBox    = `INSERT INTO boxes (id, owner_uid, name, state, created, record, env) VALUES (?, ?, ?, ?, ?, ?, ?)`
 	sqlUpdateBox = `UPDATE boxes SET owner_uid = ?, name = ?, state = ?, created = ?, record = ? WHERE id = ?`
 	sqlDeleteBox = `DELETE FROM boxes WHERE id = ?`
 
@@ -22,17 +22,17 @@ const (
 		SELECT ?1, coalesce(max(id), 0) + 1, ?2 FROM execs WHERE box = ?1 RETURNING id`
 	sqlUpdateExec = `UPDATE execs SET record = ? WHERE box = ? AND id = ?`
 
-	sqlBox     = `SELECT record FROM boxes WHERE id = ?`
-	sqlBoxes   = `SELECT record FROM boxes ORDER BY created, rowid`
-	sqlBoxesOf = `SELECT record FROM boxes WHERE owner_uid = ? ORDER BY created, rowid`
-	sqlActive  = `SELECT record FROM boxes WHERE state <> 'stopped' ORDER BY created, rowid`
+	sqlBox     = `SELECT record, env FROM boxes WHERE id = ?`
+	sqlBoxes   = `SELECT record, env FROM boxes ORDER BY created, rowid`
+	sqlBoxesOf = `SELECT record, env FROM boxes WHERE owner_uid = ? ORDER BY created, rowid`
+	sqlActive  = `SELECT record, env FROM boxes WHERE state <> 'stopped' ORDER BY created, rowid`
 
 	// Ranges and not LIKE, which would ignore case and use no index. The end
 	// of the range is the prefix with the last character of Unicode added.
 	// Two searches, each by its own index: left to itself with an OR (or
 	// without the + that hides owner_uid from it) SQLite reads all of an
 	// owner's boxes.
-	sqlFind = `SELECT record FROM boxes WHERE rowid IN (
+	sqlFind = `SELECT record, env FROM boxes WHERE rowid IN (
 			SELECT rowid FROM boxes WHERE owner_uid = ?1 AND name >= ?2 AND name < ?3
 			UNION ALL
 			SELECT rowid FROM boxes WHERE +owner_uid = ?1 AND id >= ?2 AND id < ?3)

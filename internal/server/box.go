@@ -14,6 +14,9 @@ func (s *Server) listBoxes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	for i := range boxes {
+		boxes[i] = brief(boxes[i])
+	}
 	return answer(w, http.StatusOK, client.BoxList{Boxes: notNil(boxes)})
 }
 
@@ -28,11 +31,15 @@ func (s *Server) createBox(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusCreated, box)
+	return answer(w, http.StatusCreated, brief(box))
 }
 
 func (s *Server) getBox(w http.ResponseWriter, r *http.Request) error {
-	return answerBox(w)(s.Engine.Box(r.Context(), who(r), r.PathValue("box")))
+	box, err := s.Engine.Box(r.Context(), who(r), r.PathValue("box"))
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, box)
 }
 
 func (s *Server) startBox(w http.ResponseWriter, r *http.Request) error {
@@ -67,8 +74,15 @@ func answerBox(w http.ResponseWriter) func(forkbox.Box, error) error {
 		if err != nil {
 			return err
 		}
-		return answer(w, http.StatusOK, box)
+		return answer(w, http.StatusOK, brief(box))
 	}
+}
+
+// brief leaves out the environment, which is long; only a look at one box has
+// it.
+func brief(box forkbox.Box) forkbox.Box {
+	box.Env = nil
+	return box
 }
 
 // isSet reads a yes or no of the query.

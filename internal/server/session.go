@@ -37,7 +37,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, req client.ExecR
 		return err
 	}
 	go c.listen()
-	return c.finish(req.OnDisconnect == client.KillOnDisconnect)
+	return c.finish(req)
 }
 
 func upgrade(w http.ResponseWriter) (*net.UnixConn, error) {
@@ -178,7 +178,7 @@ func (c *session) obey(msg client.Message) error {
 
 // finish waits for the exit and reports it. A daemon that stops hangs up
 // without a word: the client then asks the next one, and the exec goes on.
-func (c *session) finish(kill bool) error {
+func (c *session) finish(req client.ExecRequest) error {
 	ctx, cancel := context.WithCancel(c.req.Context())
 	defer cancel()
 	type end struct {
@@ -195,12 +195,20 @@ func (c *session) finish(kill bool) error {
 		if e.err != nil {
 			return e.err
 		}
-		return c.conn.Send(client.Message{Type: client.MsgExit, Exec: &e.exec})
+		return c.conn.Send(client.Message{Type: client.MsgExit, Exec: &e.exec, Stopped: req.Stop && c.stopBox()})
 	case <-c.stopping:
 	case <-c.gone:
-		if kill {
+		if req.OnDisconnect == client.KillOnDisconnect {
 			c.abandon(c.req, c.exec.Box, c.exec.ID)
 		}
 	}
 	return nil
+}
+
+// stopBox ends whatever the command left running. There is no grace: the
+// command has ended, and a shell would not have waited either.
+func (c *session) stopBox() bool {
+	now := time.Duration(0)
+	_, err := c.Engine.Stop(context.WithoutCancel(c.req.Context()), who(c.req), c.exec.Box, &now)
+	return err == nil
 }

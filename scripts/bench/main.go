@@ -19,10 +19,16 @@ func main() {
 	}
 }
 
+var parts = []struct {
+	name    string
+	measure func(context.Context, *daemon, *report, int) error
+}{{"short", short}, {"engines", engines}, {"burst", burst}, {"memory", memory}, {"growth", growth}}
+
 func run() error {
 	binary := flag.String("forkbox", "bin/forkbox", "the binary to measure")
 	out := flag.String("json", "", "also write the results here")
 	rounds := flag.Int("rounds", 100, "rounds of the short cases")
+	only := flag.String("only", "", "measure only this part: short, engines, burst, memory or growth")
 	flag.Parse()
 	path, err := filepath.Abs(*binary)
 	if err != nil {
@@ -36,8 +42,11 @@ func run() error {
 	defer d.stop()
 
 	r := &report{}
-	for _, part := range []func(context.Context, *daemon, *report, int) error{short, engines, burst, memory, growth} {
-		if err := part(ctx, d, r, *rounds); err != nil {
+	for _, part := range parts {
+		if *only != "" && *only != part.name {
+			continue
+		}
+		if err := part.measure(ctx, d, r, *rounds); err != nil {
 			return err
 		}
 	}

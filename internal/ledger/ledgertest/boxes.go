@@ -19,7 +19,7 @@ func boxIsKeptWhole(t *testing.T, l forkbox.Ledger) {
 func boxUpdateReplaces(t *testing.T, l forkbox.Ledger) {
 	b := Box("aaaaaaaaaaaa", "one", 1000)
 	add(t, l, b, Box("bbbbbbbbbbbb", "two", 1000))
-	b.State, b.Name, b.Note, b.Pinned, b.Env = forkbox.Running, "uno", "", false, nil
+	b.State, b.Name, b.Note, b.Pinned = forkbox.Running, "uno", "", false
 	noError(t, l.UpdateBox(t.Context(), b))
 	got, err := l.Box(t.Context(), b.ID)
 	noError(t, err)

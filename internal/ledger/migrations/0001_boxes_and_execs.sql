@@ -7,6 +7,7 @@ CREATE TABLE boxes (
     name      TEXT    NOT NULL,
     state     TEXT    NOT NULL,
     created   INTEGER NOT NULL, -- nanoseconds since 1970
+    env       TEXT    NOT NULL, -- large, and never changes
     record    TEXT    NOT NULL,
     UNIQUE (owner_uid, name)
 );

@@ -85,7 +85,7 @@ func (p *plan) script() *linux.Script {
 
 // initEnv keeps init small and its start quick: without the last one the Go
 // runtime would read cgroup files through the box's fresh /proc.
-var initEnv = []string{"GOMAXPROCS=2", "GOTRACEBACK=single", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"}
+var initEnv = []string{"GOMAXPROCS=1", "GOTRACEBACK=single", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"}
 
 func (p *plan) config() string {
 	config := initConfig{Listen: p.listener, Net: p.box.Net, Rootless: p.rootless}
@@ -217,7 +217,7 @@ func (p *plan) kernelViews(s *linux.Script) {
 		case m.readOnly:
 			s.Bind(p.at(m.path), p.at(m.path), unix.MOUNT_ATTR_RDONLY, false)
 		case m.dir:
-			s.Mount("forkbox", p.at(m.path), "tmpfs", flags|unix.MS_RDONLY, "mode=0555,size=4k")
+			s.Bind(filepath.Join(p.veil.dir, nothing), p.at(m.path), unix.MOUNT_ATTR_RDONLY, false)
 		default:
 			s.Bind("/dev/null", p.at(m.path), 0, false)
 		}

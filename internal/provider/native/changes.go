@@ -16,12 +16,9 @@ func (p *Provider) Changes(ctx context.Context, box forkbox.Box, yield func(fork
 	if err != nil {
 		return err
 	}
-	src := change.Source{Base: "/", XattrPrefix: "trusted.overlay.", Hidden: []string{p.home}}
+	src := change.Source{Base: "/", XattrPrefix: "trusted.overlay.", Hidden: p.concealment(box).hidden}
 	for _, u := range uppers {
 		src.Uppers = append(src.Uppers, change.Upper{Mount: u.Mount, Dir: u.Dir})
-	}
-	for _, e := range p.secrets(box) {
-		src.Hidden = append(src.Hidden, e.Path, e.Target)
 	}
 	if p.rootless {
 		src.XattrPrefix, src.IgnoreOwner = "user.overlay.", true

@@ -4,10 +4,13 @@ package native
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,8 +21,48 @@ import (
 // conceal lays the veil of a box. It also lists the paths below which nothing
 // of the host may be mounted into the box.
 func (p *Provider) conceal(box forkbox.Box) (*veil, []string) {
-	v := newVeil(p.veilDir(), p.rootless)
-	hidden := []string{p.home}
+	c := p.concealment(box)
+	v := c.veil.clone()
+	v.write("/etc/hostname", []byte(box.Name+"\n"))
+	v.write("/etc/hosts", hosts(box.Name))
+	return v, c.hidden
+}
+
+// concealment is what the boxes of one owner have in common.
+type concealment struct {
+	key    string
+	made   time.Time
+	veil   *veil
+	hidden []string
+}
+
+// veils remembers the last concealment.
+type veils struct {
+	mu   sync.Mutex
+	last *concealment
+}
+
+// concealmentAge is how long it is used again. Looking at some hundred places
+// takes a while, and what comes into being meanwhile is hidden all the same:
+// the veil covers the places, not only what is there.
+const concealmentAge = time.Second
+
+func (p *Provider) concealment(box forkbox.Box) *concealment {
+	key := fmt.Sprint(box.Owner.UID, "\x00", box.Owner.Home, "\x00", box.Dir, "\x00", box.AllowSecrets)
+	p.veils.mu.Lock()
+	defer p.veils.mu.Unlock()
+	if c := p.veils.last; c != nil && c.key == key && time.Since(c.made) < concealmentAge {
+		return c
+	}
+	c := &concealment{key: key, made: time.Now(), veil: newVeil(p.veilDir(), p.rootless)}
+	c.hidden = p.cover(c.veil, box)
+	p.veils.last = c
+	return c
+}
+
+// cover hides what a box must not see.
+func (p *Provider) cover(v *veil, box forkbox.Box) (hidden []string) {
+	hidden = []string{p.home}
 	v.absent(p.home)
 	for _, e := range p.secrets(box) {
 		hidden = append(hidden, e.Path, e.Target)
@@ -34,10 +77,8 @@ func (p *Provider) conceal(box forkbox.Box) (*veil, []string) {
 			v.absent(path)
 		}
 	}
-	v.write("/etc/hostname", []byte(box.Name+"\n"))
-	v.write("/etc/hosts", hosts(box.Name))
 	p.writable(v, box)
-	return v, hidden
+	return hidden
 }
 
 // secrets lists what is hidden from a box: its owner's secrets, everybody's

@@ -85,14 +85,14 @@ func daemonTool(args []string) int {
 func readySpare(p *Provider) bool {
 	p.spares.mu.Lock()
 	defer p.spares.mu.Unlock()
-	return p.spares.ready != nil
+	return len(p.spares.ready) > 0
 }
 
 // haveSpare: or will have one soon.
 func haveSpare(p *Provider) bool {
 	p.spares.mu.Lock()
 	defer p.spares.mu.Unlock()
-	return p.spares.ready != nil || p.spares.making
+	return len(p.spares.ready) > 0 || p.spares.making
 }
 
 func report(err error) int {

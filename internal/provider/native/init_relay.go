@@ -25,6 +25,9 @@ type relay struct {
 	done    chan struct{} // closed when nobody can write any more
 }
 
+// buffers are used again: fresh memory costs more than what most execs write.
+var buffers = sync.Pool{New: func() any { return make([]byte, 32<<10) }}
+
 func newRelay(from, to *os.File, log *execlog.Writer, stream execlog.Stream) *relay {
 	return &relay{from: from, to: to, log: log, stream: stream, drained: make(chan struct{}), done: make(chan struct{})}
 }
@@ -34,7 +37,8 @@ func (r *relay) run() {
 	defer r.settled()
 	defer closeAll(r.to)
 	defer r.from.Close()
-	buf := make([]byte, 32<<10)
+	buf := buffers.Get().([]byte)
+	defer buffers.Put(buf) //nolint:staticcheck // a slice header a relay is nothing
 	for {
 		n, err := r.from.Read(buf)
 		if n > 0 && !r.pass(buf[:n]) {

@@ -40,8 +40,15 @@ func (p *Provider) Start(ctx context.Context, box forkbox.Box) (forkbox.Instance
 	return i, nil
 }
 
-// start builds a box from nothing.
+// start builds a box from nothing. More at once than there are processors
+// would only be in each other's way.
 func (p *Provider) start(ctx context.Context, plan *plan) (*instance, error) {
+	select {
+	case p.building <- struct{}{}:
+		defer func() { <-p.building }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	socket := p.socket(plan.box.ID)
 	process, words, err := p.launch(ctx, plan)
 	if err != nil {

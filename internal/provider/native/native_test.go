@@ -65,16 +65,10 @@ func testProvider(t testing.TB) *Provider {
 // dropSpare does at once what the provider does after a while.
 func dropSpare(t testing.TB, p *Provider) {
 	t.Helper()
-	var old *spare
-	providertest.Eventually(t, "no spare is being made", func() bool {
-		p.spares.mu.Lock()
-		defer p.spares.mu.Unlock()
-		old, p.spares.ready = p.spares.ready, nil
-		return old != nil || !p.spares.making
-	})
-	if old != nil {
-		p.spares.drop(old)
-	}
+	must(t, p.Close())
+	p.spares.mu.Lock()
+	defer p.spares.mu.Unlock()
+	p.spares.closed = false
 }
 
 // planFor is the plan of a box with its directories made.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -35,6 +36,8 @@ type Provider struct {
 	rootless bool
 	host     host
 	spares   *spares
+	veils    *veils
+	building chan struct{} // a place for each box that may be built at once
 }
 
 var _ forkbox.Provider = (*Provider)(nil)
@@ -65,7 +68,8 @@ func New(home string, store *layers.Store, log *slog.Logger) (*Provider, error) 
 	if !p.rootless {
 		p.host.masks = masks()
 	}
-	p.spares = &spares{provider: p}
+	p.spares, p.veils = &spares{provider: p}, &veils{}
+	p.building = make(chan struct{}, runtime.NumCPU())
 	return p, p.spares.clear(context.Background())
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,7 +18,7 @@ import (
 	"github.com/forkbox/forkbox/internal/linux"
 )
 
-// spares keeps one box ready ahead while boxes are being made in quick
+// spares keeps some boxes ready ahead while boxes are being made in quick
 // succession: an agent that tries things, a race. A box that finds a spare
 // built just like it takes it over and costs only an exec. When no box has
 // been made for a moment the spare is taken down again, so that at rest there
@@ -28,7 +29,7 @@ type spares struct {
 	provider *Provider
 
 	mu     sync.Mutex
-	ready  *spare
+	ready  []*spare
 	making bool
 	closed bool
 	work   sync.WaitGroup // spares being made
@@ -38,6 +39,8 @@ type spares struct {
 // succession is how soon after another a box must be made for a spare to be
 // kept, and how long it is kept.
 const succession = 2 * time.Second
+
+const maxSpares = 1
 
 // headStart is what the box just started gets before the next spare competes
 // with it for the processors.
@@ -94,12 +97,13 @@ func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
 func (s *spares) take(key string) *spare {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ready := s.ready
-	if ready == nil || ready.key != key {
+	i := slices.IndexFunc(s.ready, func(r *spare) bool { return r.key == key })
+	if i < 0 {
 		return nil
 	}
-	s.ready = nil
-	return ready
+	taken := s.ready[i]
+	s.ready = slices.Delete(s.ready, i, i+1)
+	return taken
 }
 
 // stock makes the next spare in the background, if boxes come quickly.
@@ -108,10 +112,17 @@ func (s *spares) stock(plan *plan) {
 	defer s.mu.Unlock()
 	quick := time.Since(s.last) < succession
 	s.last = time.Now()
-	if quick && s.ready == nil && !s.making && !s.closed {
+	if quick {
+		s.more(plan.box)
+	}
+}
+
+// more makes another spare if there are too few. The caller has the lock.
+func (s *spares) more(like forkbox.Box) {
+	if len(s.ready) < maxSpares && !s.making && !s.closed {
 		s.making = true
 		s.work.Add(1)
-		time.AfterFunc(headStart, func() { s.make(plan.box) })
+		time.AfterFunc(headStart, func() { s.make(like) })
 	}
 }
 
@@ -120,9 +131,11 @@ func (s *spares) make(like forkbox.Box) {
 	spare := s.build(like)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.making, s.ready = false, spare
+	s.making = false
 	if spare != nil {
+		s.ready = append(s.ready, spare)
 		go s.keep(spare)
+		s.more(like)
 	}
 }
 
@@ -156,12 +169,12 @@ func (s *spares) keep(kept *spare) {
 	for {
 		s.mu.Lock()
 		left := succession - time.Since(s.last)
-		mine := s.ready == kept
-		if mine && left <= 0 {
-			s.ready = nil
+		i := slices.Index(s.ready, kept)
+		if i >= 0 && left <= 0 {
+			s.ready = slices.Delete(s.ready, i, i+1)
 		}
 		s.mu.Unlock()
-		if !mine {
+		if i < 0 {
 			return
 		}
 		if left <= 0 {
@@ -254,8 +267,8 @@ func (p *Provider) Close() error {
 	ready := s.ready
 	s.ready = nil
 	s.mu.Unlock()
-	if ready != nil {
-		s.drop(ready)
+	for _, r := range ready {
+		s.drop(r)
 	}
 	return nil
 }

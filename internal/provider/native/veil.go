@@ -5,6 +5,7 @@ package native
 import (
 	"bufio"
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,9 @@ type veil struct {
 const (
 	top    = "top"
 	bottom = "bottom"
+
+	// nothing is an empty directory beside them, to cover others with.
+	nothing = "nothing"
 )
 
 // kind is what an entry of the veil is.
@@ -52,6 +56,14 @@ const (
 
 func newVeil(dir string, rootless bool) *veil {
 	return &veil{dir: dir, rootless: rootless, steps: map[string]func(*linux.Script, string){}, dirs: map[string]string{}, kinds: map[string]kind{}}
+}
+
+// clone is a veil that more can be added to.
+func (v *veil) clone() *veil {
+	c := *v
+	c.steps, c.kinds, c.dirs = maps.Clone(v.steps), maps.Clone(v.kinds), maps.Clone(v.dirs)
+	c.order = slices.Clone(v.order)
+	return &c
 }
 
 // empty makes a directory or file look empty, with the owner and mode it has.
@@ -179,6 +191,7 @@ func (v *veil) build(s *linux.Script) {
 	s.Mount("forkbox", v.dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755,size=1m")
 	s.Mkdir(filepath.Join(v.dir, top), 0o755)
 	s.Mkdir(filepath.Join(v.dir, bottom), 0o755)
+	s.Mkdir(filepath.Join(v.dir, nothing), 0o555)
 	sort.Strings(v.order)
 	for _, key := range v.order {
 		v.steps[key](s, filepath.Join(v.dir, key))
