@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The runtime's own hooks around a fork: they block signals in the parent and
-// reset handlers in the child. The runtime keeps these names for programs
-// that, like this one, must fork without os/exec.
+// The runtime's own hooks around a fork: they block signals in the parent. The
+// runtime keeps these names for programs that, like this one, must fork
+// without os/exec.
 
 //go:linkname beforeFork syscall.runtime_BeforeFork
 func beforeFork()
@@ -17,34 +17,42 @@ func beforeFork()
 //go:linkname afterFork syscall.runtime_AfterFork
 func afterFork()
 
-//go:linkname afterForkInChild syscall.runtime_AfterForkInChild
-func afterForkInChild()
+// childStack is what the child plays the script on.
+const childStack = 64 << 10
 
-// fork clones this process copy-on-write. Sharing the memory (vfork) would be
-// a little cheaper, but then the parent's thread waits for the child, and a
-// mount that hangs on a dead network filesystem would hang the daemon.
+// fork starts a child that plays the script. Between the runtime's hooks no
+// stack may grow and nothing may be allocated, in the parent either.
 //
 //go:norace
 //go:noinline
 func fork(flags uintptr, pidfd *int32, status uintptr, s *Script) (pid uintptr, errno syscall.Errno) {
+	s.stack = make([]byte, childStack)
 	beforeFork()
-	pid, _, errno = syscall.RawSyscall6(unix.SYS_CLONE, flags, 0, uintptr(unsafe.Pointer(pidfd)), 0, 0, 0)
-	if errno != 0 || pid != 0 {
-		afterFork()
-		return pid, errno
+	pid, errno = cloneChild(flags, pidfd, status, s)
+	afterFork()
+	return pid, errno
+}
+
+// playAndExit is the whole life of the child: nothing here may allocate, lock
+// or grow the stack. All signals are blocked, and the handlers are the
+// parent's; they go back to their defaults before anything can call them.
+//
+//go:norace
+//go:nosplit
+func playAndExit(s *Script, status uintptr) {
+	for sig := uintptr(1); sig <= 64; sig++ {
+		syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&s.defaults)), 0, 8, 0, 0)
 	}
-	afterForkInChild()
+	const setMask = 2
+	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&s.defaults)), 0, 8, 0, 0)
 	s.play(status)
 	for {
 		syscall.RawSyscall(unix.SYS_EXIT_GROUP, 1, 0, 0)
 	}
 }
 
-// play runs in the child: nothing here may allocate, lock or grow the stack.
-//
 //go:norace
 //go:nosplit
-//go:noinline
 func (s *Script) play(status uintptr) {
 	for i := range s.prelude {
 		a := &s.prelude[i].args
@@ -79,7 +87,6 @@ func (s *Script) play(status uintptr) {
 
 //go:norace
 //go:nosplit
-//go:noinline
 func (s *Script) tell(status uintptr, i int, errno syscall.Errno, st *step) {
 	p := &s.report
 	p.index, p.errno, p.fatal, p.size = uint32(i), uint32(errno), 0, 0

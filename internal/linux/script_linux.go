@@ -38,6 +38,9 @@ type Script struct {
 	keepFD  []int // descriptors that the child does not close
 	log     Reg   // the fs context whose messages explain a failure
 	report  report
+
+	defaults [32]byte // a signal's default action, and an empty mask: zeros
+	stack    []byte   // the child's
 }
 
 // Reg holds the result of a step for later steps.
