@@ -23,6 +23,8 @@ func cloneChild(flags uintptr, pidfd *int32, status uintptr, s *Script) (uintptr
 	return r, 0
 }
 
+var _ = playAndExit // cloneVM calls it
+
 // cloneVM makes a child with the parent's memory and a stack of its own, on
 // which it calls playAndExit. It returns only in the parent.
 //

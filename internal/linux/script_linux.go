@@ -34,7 +34,6 @@ type Script struct {
 	what    []string // for people: what each step does
 	regs    [maxRegs]uintptr
 	used    Reg
-	try     []int // open Try blocks
 	keepFD  []int // descriptors that the child does not close
 	log     Reg   // the fs context whose messages explain a failure
 	report  report

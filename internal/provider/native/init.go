@@ -39,13 +39,11 @@ type pid1 struct {
 	ended  map[string]exited // not yet acknowledged
 }
 
-// Init is the whole life of a box's pid 1. It returns the exit code.
+// Init is the whole life of a box's pid 1. It returns, with the exit code, only
+// when it fails.
 func Init() int {
-	if err := runInit(os.Args); err != nil {
-		fmt.Fprintln(os.Stderr, "forkbox-init:", err)
-		return 1
-	}
-	return 0
+	fmt.Fprintln(os.Stderr, "forkbox-init:", runInit(os.Args))
+	return 1
 }
 
 func runInit(args []string) error {
