@@ -32,7 +32,7 @@ type spares struct {
 	ready  []*spare
 	making bool
 	closed bool
-	work   sync.WaitGroup // spares being made
+	work   sync.WaitGroup // spares being made or taken down
 	last   time.Time      // when the last box was made
 }
 
@@ -86,7 +86,7 @@ func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
 		return nil
 	}
 	s.instance.moveTo(p.socket(id))
-	go p.store.Remove(context.WithoutCancel(ctx), s.id)
+	p.spares.later(func() { _ = p.store.Remove(context.WithoutCancel(ctx), s.id) })
 	if err := s.instance.claim(plan.box.Name); err != nil {
 		_ = s.instance.Stop(context.WithoutCancel(ctx), 0)
 		return nil
@@ -178,11 +178,22 @@ func (s *spares) keep(kept *spare) {
 			return
 		}
 		if left <= 0 {
-			s.drop(kept)
+			s.later(func() { s.drop(kept) })
 			return
 		}
 		time.Sleep(left)
 	}
+}
+
+// later does something in the background that Close waits for.
+func (s *spares) later(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		do()
+		return
+	}
+	s.work.Go(do)
 }
 
 func (s *spares) drop(old *spare) {
