@@ -246,7 +246,9 @@ func (p *pid1) leaveWhenLonely() {
 		}
 		needed := p.daemon != nil || len(p.execs) > 0
 		p.mu.Unlock()
-		if list, err := processes(); needed || err != nil || len(list) > 1 {
+		// Without a /proc (its files were deleted under the box) there is
+		// nothing worth staying for either.
+		if list, err := processes(); needed || err == nil && len(list) > 1 {
 			alone = time.Now()
 		}
 		if time.Since(alone) > lonely {
