@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 	"/internal/change":          {""},
 	"/internal/ledger":          {""},
 	"/internal/engine":          {""},
-	"/internal/server":          {"", "/client", "/internal/engine", "/internal/wire", "/internal/linux", "/internal/change"},
+	"/internal/server":          {"", "/client", "/internal/engine", "/internal/wire"},
 	"/internal/provider/native": {"", "/internal/linux", "/internal/wire", "/internal/layers", "/internal/change", "/internal/secrets", "/internal/execlog"},
 	"/cmd/forkbox":              {"*"},
 	"/scripts/bench":            {"", "/client"},

@@ -206,9 +206,7 @@ func TestSizes(t *testing.T) {
 	inOverlay(t, f, "redirect_dir=off", func(merged string) error {
 		return run(merged, "rm -r d; printf 1234567 >h; printf 1 >n")
 	})
-	var sum Summary
 	for _, c := range changes(t, f.source()) {
-		sum.Add(c)
 		var want forkbox.Change
 		switch c.Path {
 		case "/d":
@@ -222,9 +220,6 @@ func TestSizes(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: %+v, want %+v", c.Path, got, want)
 		}
-	}
-	if sum.Total != 3 || sum.Kinds[forkbox.Deleted] != 1 || sum.Bytes != 8 || sum.Deleted != 12 || sum.Entries != 4 {
-		t.Errorf("%+v", sum)
 	}
 }
 
