@@ -44,7 +44,7 @@ const maxSpares = 1
 
 // headStart is what the box just started gets before the next spare competes
 // with it for the processors.
-const headStart = 3 * time.Millisecond
+const headStart = time.Millisecond
 
 const sparePrefix = "spare-"
 
