@@ -10,6 +10,7 @@ import (
 	"net/url"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/wire"
 )
 
 // Client is a connection pool to one daemon. It may be used from several
@@ -17,7 +18,8 @@ import (
 type Client struct {
 	socket  string
 	http    *http.Client
-	reached chan net.Conn // the connection of Reach, for the first call
+	reached chan net.Conn   // the connection of Reach, for the first call
+	idle    chan *wire.Conn // upgraded connections that wait for the next exec
 
 	// Redial, where set, is called when nobody listens on the socket. It
 	// should start a daemon and return when that one listens. Set it before
@@ -27,7 +29,7 @@ type Client struct {
 
 // New makes a client. It does not connect.
 func New(socket string) *Client {
-	c := &Client{socket: socket, reached: make(chan net.Conn, 1)}
+	c := &Client{socket: socket, reached: make(chan net.Conn, 1), idle: make(chan *wire.Conn, 4)}
 	c.http = &http.Client{
 		Transport: &http.Transport{
 			DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return c.connect(ctx) },
@@ -45,10 +47,24 @@ func (c *Client) Socket() string { return c.socket }
 // Close drops the connections that are kept for later calls.
 func (c *Client) Close() {
 	c.http.CloseIdleConnections()
+	for {
+		select {
+		case conn := <-c.reached:
+			conn.Close()
+		case conn := <-c.idle:
+			conn.Close()
+		default:
+			return
+		}
+	}
+}
+
+func (c *Client) keep(conn *wire.Conn) bool {
 	select {
-	case conn := <-c.reached:
-		conn.Close()
+	case c.idle <- conn:
+		return true
 	default:
+		return false
 	}
 }
 

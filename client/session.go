@@ -15,13 +15,16 @@ const Protocol = "forkbox-exec/1"
 // with stdio, which carries the open files; the daemon answers started or
 // error, and ends with exit. In between the caller may send signal and resize.
 type Message struct {
-	Type   string         `json:"type"`
-	Have   []bool         `json:"have,omitempty"`  // stdio: which of the three are open
-	Extra  []int          `json:"extra,omitempty"` // stdio: the numbers of the files after them
-	Exec   *forkbox.Exec  `json:"exec,omitempty"`
-	Error  *forkbox.Error `json:"error,omitempty"`
-	Signal int            `json:"signal,omitempty"`
-	Size   *forkbox.Size  `json:"size,omitempty"`
+	Type string `json:"type"`
+	// Box and Request are of an exec that follows another on its connection.
+	Box     string         `json:"box,omitempty"`
+	Request *ExecRequest   `json:"request,omitempty"`
+	Have    []bool         `json:"have,omitempty"`  // stdio: which of the three are open
+	Extra   []int          `json:"extra,omitempty"` // stdio: the numbers of the files after them
+	Exec    *forkbox.Exec  `json:"exec,omitempty"`
+	Error   *forkbox.Error `json:"error,omitempty"`
+	Signal  int            `json:"signal,omitempty"`
+	Size    *forkbox.Size  `json:"size,omitempty"`
 	// Stopped says that the box was stopped, as the request asked.
 	Stopped bool `json:"stopped,omitempty"`
 }
@@ -29,6 +32,7 @@ type Message struct {
 // The types of a [Message].
 const (
 	MsgStdio   = "stdio"
+	MsgExec    = "exec" // stdio for the next exec, when the one before has ended
 	MsgStarted = "started"
 	MsgError   = "error"
 	MsgExit    = "exit"
@@ -112,8 +116,18 @@ func (s *Session) Resize(ctx context.Context, size forkbox.Size) error {
 }
 
 // Close hangs up. What that does to an exec that still runs is what the
-// request's OnDisconnect said.
-func (s *Session) Close() error { return s.conn.Close() }
+// request's OnDisconnect said. The connection of one that has ended is kept for
+// the next.
+func (s *Session) Close() error {
+	select {
+	case <-s.ended:
+		if s.exit != nil && s.client.keep(s.conn) {
+			return nil
+		}
+	default:
+	}
+	return s.conn.Close()
+}
 
 // receive runs until the exit or the loss of the connection.
 func (s *Session) receive() {

@@ -18,17 +18,36 @@ import (
 // own, and should close the ends that only the command is to hold.
 func (c *Client) Exec(ctx context.Context, ref string, req ExecRequest, stdio forkbox.Stdio) (*Session, error) {
 	op := execOp(req.Argv)
+	s := &Session{client: c, onLoss: req.OnDisconnect, ended: make(chan struct{})}
+	if s.again(ref, req, stdio) {
+		return s, s.started(ctx, op)
+	}
 	conn, err := c.upgrade(ctx, op, boxPath(ref, "execs"), req)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{client: c, conn: wire.New(conn), onLoss: req.OnDisconnect, ended: make(chan struct{})}
-	if err := s.begin(ctx, op, stdio); err != nil {
+	s.conn = wire.New(conn)
+	if err := s.hand(Message{Type: MsgStdio}, stdio); err != nil {
 		conn.Close()
-		return nil, err
+		return nil, lost(ctx, op, err)
 	}
-	go s.receive()
-	return s, nil
+	return s, s.started(ctx, op)
+}
+
+// again asks for an exec on a connection that had one before. It is false when
+// there is none: a daemon that has gone since does not take the message.
+func (s *Session) again(ref string, req ExecRequest, stdio forkbox.Stdio) bool {
+	for {
+		select {
+		case s.conn = <-s.client.idle:
+			if s.hand(Message{Type: MsgExec, Box: ref, Request: &req}, stdio) == nil {
+				return true
+			}
+			s.conn.Close()
+		default:
+			return false
+		}
+	}
 }
 
 // upgrade is the HTTP part, by hand: net/http's client does not give away the
@@ -71,10 +90,8 @@ func handshake(op string, conn net.Conn, req *http.Request) error {
 	return nil
 }
 
-// begin hands over the files and hears whether the command started.
-func (s *Session) begin(ctx context.Context, op string, stdio forkbox.Stdio) error {
-	defer interrupt(ctx, s.conn.Unix())()
-	first := Message{Type: MsgStdio}
+// hand hands over the files.
+func (s *Session) hand(first Message, stdio forkbox.Stdio) error {
 	var files []*os.File
 	for _, f := range []*os.File{stdio.In, stdio.Out, stdio.Err} {
 		first.Have = append(first.Have, f != nil)
@@ -86,22 +103,30 @@ func (s *Session) begin(ctx context.Context, op string, stdio forkbox.Stdio) err
 		first.Extra = append(first.Extra, number)
 		files = append(files, f)
 	}
-	if err := s.conn.Send(first, files...); err != nil {
-		return lost(ctx, op, err)
-	}
+	return s.conn.Send(first, files...)
+}
+
+// started hears whether the command started.
+func (s *Session) started(ctx context.Context, op string) error {
+	stop := interrupt(ctx, s.conn.Unix())
 	var msg Message
 	got, err := s.conn.Recv(&msg)
 	closeFiles(got)
+	stop()
 	switch {
 	case err != nil:
-		return lost(ctx, op, err)
+		err = lost(ctx, op, err)
 	case msg.Error != nil:
-		return msg.Error
+		err = msg.Error
 	case msg.Exec == nil:
-		return forkbox.Errorf(forkbox.Internal, op, "the daemon answered %q", msg.Type)
+		err = forkbox.Errorf(forkbox.Internal, op, "the daemon answered %q", msg.Type)
+	default:
+		s.exec = *msg.Exec
+		go s.receive()
+		return nil
 	}
-	s.exec = *msg.Exec
-	return nil
+	s.conn.Close()
+	return err
 }
 
 // interrupt makes reads and writes on conn fail when ctx ends, until the

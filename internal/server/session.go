@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -14,30 +15,102 @@ import (
 	"github.com/forkbox/forkbox/internal/wire"
 )
 
-// session is an exec whose caller is attached, after the upgrade.
+// session is a caller that is attached, after the upgrade, to one exec after
+// another.
 type session struct {
 	*Server
-	req  *http.Request
-	conn *wire.Conn
-	exec forkbox.Exec
-	gone chan struct{} // closed when the caller hung up
+	req   *http.Request
+	conn  *wire.Conn
+	turns chan turn     // the execs that the caller asks for after the first
+	gone  chan struct{} // closed when the caller hung up
+
+	mu   sync.Mutex
+	exec forkbox.Exec // the one that runs
 }
 
-// attach upgrades the connection and stays until the exec ends, the caller
-// hangs up or the daemon stops.
+// turn is an exec that a caller asks for.
+type turn struct {
+	box   string
+	req   client.ExecRequest
+	first client.Message
+	files []*os.File
+}
+
+// idleTurn is how long a caller may take between two execs. It can upgrade
+// another connection afterwards.
+const idleTurn = 30 * time.Second
+
+// attach upgrades the connection and stays until the caller hangs up or the
+// daemon stops.
 func (s *Server) attach(w http.ResponseWriter, r *http.Request, req client.ExecRequest) error {
 	conn, err := upgrade(w)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	c := &session{Server: s, req: r, conn: wire.New(conn), gone: make(chan struct{})}
-	if err := c.start(req); err != nil {
+	c := &session{Server: s, req: r, conn: wire.New(conn), turns: make(chan turn, 1), gone: make(chan struct{})}
+	t, err := c.first(req)
+	if err == nil {
+		err = c.start(t)
+	}
+	if err != nil {
 		c.conn.Send(client.Message{Type: client.MsgError, Error: toError(err)})
 		return err
 	}
 	go c.listen()
-	return c.finish(req)
+	for ok := true; ok; t, ok = c.next() {
+		if err := c.finish(t.req); errors.Is(err, errHungUp) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first is the exec that the upgrade asked for. Its files follow.
+func (c *session) first(req client.ExecRequest) (turn, error) {
+	t := turn{box: c.req.PathValue("box"), req: req}
+	c.conn.Unix().SetReadDeadline(time.Now().Add(handoverTime))
+	defer c.conn.Unix().SetReadDeadline(time.Time{})
+	var err error
+	if t.files, err = c.conn.Recv(&t.first); err != nil {
+		return t, forkbox.Errorf(forkbox.Invalid, "take over the files", "%w", err)
+	}
+	return t, nil
+}
+
+// next starts the exec that the caller asks for next.
+func (c *session) next() (turn, bool) {
+	for {
+		select {
+		case t := <-c.turns:
+			err := checkExec(t.req)
+			if err == nil {
+				err = c.start(t)
+			} else {
+				closeFiles(t.files)
+			}
+			if err == nil {
+				return t, true
+			}
+			if c.conn.Send(client.Message{Type: client.MsgError, Error: toError(err)}) != nil {
+				return t, false
+			}
+		case <-c.gone:
+			return turn{}, false
+		case <-c.stopping:
+			return turn{}, false
+		case <-time.After(idleTurn):
+			return turn{}, false
+		}
+	}
+}
+
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
 }
 
 func upgrade(w http.ResponseWriter) (*net.UnixConn, error) {
@@ -62,25 +135,28 @@ func upgrade(w http.ResponseWriter) (*net.UnixConn, error) {
 // handoverTime is how long a caller gets to hand over its files.
 const handoverTime = 10 * time.Second
 
-func (c *session) start(req client.ExecRequest) error {
-	c.conn.Unix().SetReadDeadline(time.Now().Add(handoverTime))
-	var first client.Message
-	files, err := c.conn.Recv(&first)
-	if err != nil {
-		return forkbox.Errorf(forkbox.Invalid, "take over the files", "%w", err)
-	}
-	c.conn.Unix().SetReadDeadline(time.Time{})
-	stdio, err := toStdio(first, files)
+func (c *session) start(t turn) error {
+	stdio, err := toStdio(t.first, t.files)
 	if err != nil {
 		return err
 	}
 	// Not cancelled half-way by a caller that hangs up: listen sees to that.
 	ctx := context.WithoutCancel(c.req.Context())
-	c.exec, err = c.Engine.Exec(ctx, who(c.req), c.req.PathValue("box"), engineRequest(req), stdio)
-	if err == nil {
-		c.conn.Send(client.Message{Type: client.MsgStarted, Exec: &c.exec})
+	exec, err := c.Engine.Exec(ctx, who(c.req), t.box, engineRequest(t.req), stdio)
+	if err != nil {
+		return err
 	}
-	return err
+	c.mu.Lock()
+	c.exec = exec
+	c.mu.Unlock()
+	c.conn.Send(client.Message{Type: client.MsgStarted, Exec: &exec})
+	return nil
+}
+
+func (c *session) running() forkbox.Exec {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.exec
 }
 
 // toStdio puts the files that came where the message says they belong.
@@ -93,16 +169,14 @@ func toStdio(msg client.Message, files []*os.File) (stdio forkbox.Stdio, err err
 		}
 	}
 	switch {
-	case msg.Type != client.MsgStdio, len(msg.Have) > 3, wanted != len(files), !validExtra(msg.Extra):
+	case msg.Type != client.MsgStdio && msg.Type != client.MsgExec, len(msg.Have) > 3, wanted != len(files), !validExtra(msg.Extra):
 		err = forkbox.Errorf(forkbox.Invalid, op, "the first message must be stdio with its files")
 	case !onlyPipes(files):
 		err = forkbox.Errorf(forkbox.Invalid, op, "only pipes and sockets may be handed into a box").
 			Hint("relay a file or terminal through a pipe: a box could reopen it for writing")
 	}
 	if err != nil {
-		for _, f := range files {
-			f.Close()
-		}
+		closeFiles(files)
 		return forkbox.Stdio{}, err
 	}
 	return place(msg, files), nil
@@ -153,25 +227,32 @@ func (c *session) listen() {
 	for {
 		var msg client.Message
 		files, err := c.conn.Recv(&msg)
-		for _, f := range files {
-			f.Close()
-		}
 		if err != nil {
 			return
 		}
+		if msg.Type == client.MsgExec && msg.Request != nil {
+			select {
+			case c.turns <- turn{box: msg.Box, req: *msg.Request, first: msg, files: files}:
+				continue
+			default: // it has one waiting already: not a caller of ours
+				closeFiles(files)
+				return
+			}
+		}
+		closeFiles(files)
 		if err := c.obey(msg); err != nil {
-			c.Log.Debug("exec control", "box", c.exec.Box, "exec", c.exec.ID, "message", msg.Type, "error", err)
+			c.Log.Debug("exec control", "message", msg.Type, "error", err)
 		}
 	}
 }
 
 func (c *session) obey(msg client.Message) error {
-	ctx := c.req.Context()
+	ctx, exec := c.req.Context(), c.running()
 	switch {
 	case msg.Type == client.MsgSignal:
-		return c.Engine.Signal(ctx, who(c.req), c.exec.Box, c.exec.ID, msg.Signal)
+		return c.Engine.Signal(ctx, who(c.req), exec.Box, exec.ID, msg.Signal)
 	case msg.Type == client.MsgResize && msg.Size != nil:
-		return c.Engine.Resize(ctx, who(c.req), c.exec.Box, c.exec.ID, *msg.Size)
+		return c.Engine.Resize(ctx, who(c.req), exec.Box, exec.ID, *msg.Size)
 	}
 	return fmt.Errorf("unknown message %q", msg.Type)
 }
@@ -185,9 +266,10 @@ func (c *session) finish(req client.ExecRequest) error {
 		exec forkbox.Exec
 		err  error
 	}
+	running := c.running()
 	ended := make(chan end, 1)
 	go func() {
-		exec, err := c.Engine.Wait(ctx, who(c.req), c.exec.Box, c.exec.ID)
+		exec, err := c.Engine.Wait(ctx, who(c.req), running.Box, running.ID)
 		ended <- end{exec, err}
 	}()
 	select {
@@ -195,20 +277,23 @@ func (c *session) finish(req client.ExecRequest) error {
 		if e.err != nil {
 			return e.err
 		}
-		return c.conn.Send(client.Message{Type: client.MsgExit, Exec: &e.exec, Stopped: req.Stop && c.stopBox()})
+		return c.conn.Send(client.Message{Type: client.MsgExit, Exec: &e.exec, Stopped: req.Stop && c.stopBox(running.Box)})
 	case <-c.stopping:
 	case <-c.gone:
 		if req.OnDisconnect == client.KillOnDisconnect {
-			c.abandon(c.req, c.exec.Box, c.exec.ID)
+			c.abandon(c.req, running.Box, running.ID)
 		}
 	}
-	return nil
+	return errHungUp
 }
+
+// errHungUp ends a session whose caller or daemon goes away; nobody is told.
+var errHungUp = errors.New("the connection was closed")
 
 // stopBox ends whatever the command left running. There is no grace: the
 // command has ended, and a shell would not have waited either.
-func (c *session) stopBox() bool {
+func (c *session) stopBox(box string) bool {
 	now := time.Duration(0)
-	_, err := c.Engine.Stop(context.WithoutCancel(c.req.Context()), who(c.req), c.exec.Box, &now)
+	_, err := c.Engine.Stop(context.WithoutCancel(c.req.Context()), who(c.req), box, &now)
 	return err == nil
 }
