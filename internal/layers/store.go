@@ -52,7 +52,8 @@ func Open(home string) (*Store, error) {
 	return s, nil
 }
 
-// Create makes the directories of a new box.
+// Create makes the directory of a new box. What is in it is made when the box
+// is started.
 func (s *Store) Create(ctx context.Context, id string) error {
 	const op = "create the box's storage"
 	if !ValidID(id) {
@@ -65,16 +66,38 @@ func (s *Store) Create(ctx context.Context, id string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return forkbox.Errorf(forkbox.Exists, op, "%s is already there", s.Dir(id))
 	}
-	for _, dir := range []string{"upper", "work"} {
-		if err == nil {
-			err = os.Mkdir(filepath.Join(s.Dir(id), dir), 0o700)
-		}
-	}
+	return forkbox.Wrap(op, err)
+}
+
+// NewUpper makes the upper directory of one filesystem. made is false when the
+// box has it already.
+func (s *Store) NewUpper(id, mount string) (dir string, made bool, err error) {
+	const op = "create the box's storage"
+	name, err := Escape(mount)
 	if err != nil {
-		// Half a box is of no use to anybody and holds no data yet.
-		return errors.Join(forkbox.Wrap(op, err), s.Remove(context.WithoutCancel(ctx), id))
+		return "", false, err
 	}
-	return nil
+	dir = filepath.Join(s.Upper(id), name)
+	switch err := mkdirIn(s.Upper(id), dir); {
+	case errors.Is(err, fs.ErrExist):
+		return dir, false, nil
+	case err != nil:
+		return "", false, forkbox.Wrap(op, err)
+	}
+	return dir, true, nil
+}
+
+// mkdirIn makes dir, and parent if need be. A box that was never started has
+// neither: most of them take over a spare, with all its directories.
+func mkdirIn(parent, dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Mkdir(parent, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.Mkdir(dir, 0o700)
 }
 
 // List names everything that is kept as a box, sorted. What the
@@ -98,6 +121,9 @@ func (s *Store) Uppers(id string) ([]Upper, error) {
 	const op = "list the box's filesystems"
 	entries, err := os.ReadDir(s.Upper(id))
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(s.Dir(id)); err == nil {
+			return nil, nil // never started
+		}
 		return nil, forkbox.Errorf(forkbox.NotFound, op, "box %q has no storage", id)
 	}
 	if err != nil {

@@ -19,20 +19,24 @@ func open(t *testing.T) *Store {
 	return s
 }
 
+// create makes a box with the directories that its first start makes.
 func create(t *testing.T, s *Store, id string) {
 	t.Helper()
 	if err := s.Create(t.Context(), id); err != nil {
 		t.Fatal(err)
+	}
+	for _, dir := range []string{s.Upper(id), s.Work(id)} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
 func TestCreate(t *testing.T) {
 	s := open(t)
 	create(t, s, "b1")
-	for _, dir := range []string{s.Upper("b1"), s.Work("b1"), filepath.Dir(s.Log("b1", "1"))} {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			t.Errorf("%s: %v", dir, err)
-		}
+	if info, err := os.Stat(filepath.Dir(s.Log("b1", "1"))); err != nil || !info.IsDir() {
+		t.Error(err)
 	}
 	if err := s.Create(t.Context(), "b1"); forkbox.CodeOf(err) != forkbox.Exists {
 		t.Errorf("creating it again: %v", err)
@@ -62,14 +66,17 @@ func TestIDsDoNotEscape(t *testing.T) {
 
 func TestUppers(t *testing.T) {
 	s := open(t)
-	create(t, s, "b1")
+	if err := s.Create(t.Context(), "b1"); err != nil {
+		t.Fatal(err)
+	}
+	if uppers, err := s.Uppers("b1"); err != nil || len(uppers) > 0 {
+		t.Errorf("before its first start a box has %v, %v", uppers, err)
+	}
 	for _, mount := range []string{"/home", "/", "/mnt/a-b"} {
-		name, err := Escape(mount)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(filepath.Join(s.Upper("b1"), name), 0o700); err != nil {
-			t.Fatal(err)
+		for _, want := range []bool{true, false} {
+			if _, made, err := s.NewUpper("b1", mount); err != nil || made != want {
+				t.Fatalf("NewUpper(%q) = %v, %v", mount, made, err)
+			}
 		}
 	}
 	want := []Upper{

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/layers"
 	"github.com/forkbox/forkbox/internal/linux"
 	"github.com/forkbox/forkbox/internal/wire"
 )
@@ -217,16 +215,11 @@ func (p *Provider) layers(ctx context.Context, pl *plan) error {
 // starts with the attributes of the directory it covers: the overlay's root
 // shows them.
 func (p *Provider) layer(ctx context.Context, pl *plan, mount string) error {
-	name, err := layers.Escape(mount)
-	if err != nil {
-		return err
-	}
-	upper := filepath.Join(p.store.Upper(pl.box.ID), name)
-	err = os.Mkdir(upper, 0o700)
-	if err == nil {
+	upper, made, err := p.store.NewUpper(pl.box.ID, mount)
+	if err == nil && made {
 		err = p.likeBase(upper, mount)
 	}
-	if err != nil && !errors.Is(err, os.ErrExist) {
+	if err != nil {
 		return err
 	}
 	work, err := p.store.FreshWork(ctx, pl.box.ID, mount)
