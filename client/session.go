@@ -17,8 +17,11 @@ const Protocol = "forkbox-exec/1"
 type Message struct {
 	Type string `json:"type"`
 	// Box and Request are of an exec that follows another on its connection.
+	// With Create it is in a new box, and the answer says in which.
 	Box     string         `json:"box,omitempty"`
+	Create  *CreateRequest `json:"create,omitempty"`
 	Request *ExecRequest   `json:"request,omitempty"`
+	Made    *forkbox.Box   `json:"made,omitempty"`
 	Have    []bool         `json:"have,omitempty"`  // stdio: which of the three are open
 	Extra   []int          `json:"extra,omitempty"` // stdio: the numbers of the files after them
 	Exec    *forkbox.Exec  `json:"exec,omitempty"`
@@ -45,6 +48,7 @@ type Session struct {
 	client *Client
 	conn   *wire.Conn
 	exec   forkbox.Exec
+	made   forkbox.Box // by Run
 	onLoss string
 
 	ended chan struct{} // closed when nothing more will be received

@@ -17,12 +17,35 @@ import (
 // a nil one is /dev/null. The daemon duplicates them: the caller still owns its
 // own, and should close the ends that only the command is to hold.
 func (c *Client) Exec(ctx context.Context, ref string, req ExecRequest, stdio forkbox.Stdio) (*Session, error) {
-	op := execOp(req.Argv)
-	s := &Session{client: c, onLoss: req.OnDisconnect, ended: make(chan struct{})}
-	if s.again(ref, req, stdio) {
+	return c.attach(ctx, Message{Type: MsgExec, Box: ref, Request: &req}, boxPath(ref, "execs"), req, stdio)
+}
+
+// RunRequest asks for a new box with a command in it.
+type RunRequest struct {
+	Create CreateRequest `json:"create"`
+	Exec   ExecRequest   `json:"exec"`
+}
+
+// Run makes a box and runs a command in it: Create and Exec in one step. The
+// box is returned also when the command could not be started; without an id
+// there is none.
+func (c *Client) Run(ctx context.Context, req RunRequest, stdio forkbox.Stdio) (forkbox.Box, *Session, error) {
+	s, err := c.attach(ctx, Message{Type: MsgExec, Create: &req.Create, Request: &req.Exec}, "/run", req, stdio)
+	if s == nil {
+		return forkbox.Box{}, nil, err
+	}
+	return s.made, s, err
+}
+
+// attach asks for an exec: with a message where a connection is there that had
+// one before, with a request for an upgrade otherwise.
+func (c *Client) attach(ctx context.Context, again Message, path string, in any, stdio forkbox.Stdio) (*Session, error) {
+	op := execOp(again.Request.Argv)
+	s := &Session{client: c, onLoss: again.Request.OnDisconnect, ended: make(chan struct{})}
+	if s.again(again, stdio) {
 		return s, s.started(ctx, op)
 	}
-	conn, err := c.upgrade(ctx, op, boxPath(ref, "execs"), req)
+	conn, err := c.upgrade(ctx, op, path, in)
 	if err != nil {
 		return nil, err
 	}
@@ -36,11 +59,11 @@ func (c *Client) Exec(ctx context.Context, ref string, req ExecRequest, stdio fo
 
 // again asks for an exec on a connection that had one before. It is false when
 // there is none: a daemon that has gone since does not take the message.
-func (s *Session) again(ref string, req ExecRequest, stdio forkbox.Stdio) bool {
+func (s *Session) again(msg Message, stdio forkbox.Stdio) bool {
 	for {
 		select {
 		case s.conn = <-s.client.idle:
-			if s.hand(Message{Type: MsgExec, Box: ref, Request: &req}, stdio) == nil {
+			if s.hand(msg, stdio) == nil {
 				return true
 			}
 			s.conn.Close()
@@ -59,7 +82,7 @@ func (c *Client) upgrade(ctx context.Context, op, path string, in any) (*net.Uni
 	}
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", Protocol)
-	conn, err := c.dial(ctx)
+	conn, err := c.connect(ctx)
 	if err != nil {
 		return nil, lost(ctx, op, err)
 	}
@@ -113,6 +136,9 @@ func (s *Session) started(ctx context.Context, op string) error {
 	got, err := s.conn.Recv(&msg)
 	closeFiles(got)
 	stop()
+	if msg.Made != nil {
+		s.made = *msg.Made
+	}
 	switch {
 	case err != nil:
 		err = lost(ctx, op, err)

@@ -24,7 +24,9 @@ type attachment struct {
 	*app
 	client *client.Client
 	box    string
-	stdin  bool // pass it on; empty otherwise
+	create *client.CreateRequest // make a box for it
+	made   forkbox.Box           // that box; without an id there is none
+	stdin  bool                  // pass it on; empty otherwise
 	tty    ttyMode
 	after  func() // runs when the command has ended, before its output is taken for complete
 }
@@ -43,7 +45,7 @@ func (at *attachment) run(early context.Context, signals *signals, req client.Ex
 		return forkbox.Exec{}, forkbox.Wrap("set up stdio", err)
 	}
 	defer stdio.close()
-	session, err := at.client.Exec(early, at.box, req, stdio.box)
+	session, err := at.start(early, req, stdio.box)
 	if err != nil {
 		return forkbox.Exec{}, err
 	}
@@ -60,6 +62,16 @@ func (at *attachment) run(early context.Context, signals *signals, req client.Ex
 	}
 	stdio.finish()
 	return exec, err
+}
+
+func (at *attachment) start(early context.Context, req client.ExecRequest, stdio forkbox.Stdio) (session *client.Session, err error) {
+	if at.create == nil {
+		return at.client.Exec(early, at.box, req, stdio)
+	}
+	// From here on a box may exist, and whatever happens it is cleaned up: a
+	// signal must not cut off the answer that names it.
+	at.made, session, err = at.client.Run(context.WithoutCancel(early), client.RunRequest{Create: *at.create, Exec: req}, stdio)
+	return session, err
 }
 
 // files are the caller's. With --json stdout is for the document.

@@ -77,19 +77,15 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 	if err := c.Reach(early); err != nil {
 		return signals.orError(err)
 	}
-	// From here on a box may exist, and whatever happens it is cleaned up: a
-	// signal must not cut off the answer that names it.
-	box, err := c.Create(ctx, r.box.request())
-	if err != nil {
-		return signals.orError(err)
-	}
-	at := &attachment{app: r.app, client: c, box: box.ID, stdin: true, tty: ttyAuto, after: func() { r.rest(ctx, c, box) }}
+	create := r.box.request()
+	at := &attachment{app: r.app, client: c, create: &create, stdin: true, tty: ttyAuto}
+	at.after = func() { r.rest(ctx, c, at.made) }
 	exec, err := at.run(early, signals, req)
 	if err != nil {
-		r.abort(ctx, c, box)
+		r.abort(ctx, c, at.made)
 		return signals.orError(err)
 	}
-	return r.conclude(ctx, c, signals, runResult{Box: box, Exec: exec})
+	return r.conclude(ctx, c, signals, runResult{Box: at.made, Exec: exec})
 }
 
 // rest kills whatever the command left running. There is no grace: the command
@@ -103,7 +99,10 @@ func (r *runner) rest(ctx context.Context, c *client.Client, box forkbox.Box) {
 
 // abort removes a box in which nothing ran.
 func (r *runner) abort(ctx context.Context, c *client.Client, box forkbox.Box) {
-	if r.keep {
+	switch {
+	case box.ID == "":
+		return
+	case r.keep:
 		r.rest(ctx, c, box)
 		return
 	}

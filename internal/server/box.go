@@ -25,13 +25,17 @@ func (s *Server) createBox(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &req); err != nil {
 		return err
 	}
-	box, err := s.Engine.Create(r.Context(), who(r), engine.CreateSpec{
-		Name: req.Name, From: req.From, Dir: req.Dir, Env: req.Env, Net: req.Net, AllowSecrets: req.AllowSecrets,
-	})
+	box, err := s.Engine.Create(r.Context(), who(r), createSpec(req))
 	if err != nil {
 		return err
 	}
 	return answer(w, http.StatusCreated, brief(box))
+}
+
+func createSpec(req client.CreateRequest) engine.CreateSpec {
+	return engine.CreateSpec{
+		Name: req.Name, From: req.From, Dir: req.Dir, Env: req.Env, Net: req.Net, AllowSecrets: req.AllowSecrets,
+	}
 }
 
 func (s *Server) getBox(w http.ResponseWriter, r *http.Request) error {

@@ -35,7 +35,7 @@ func (s *Server) startExec(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if strings.EqualFold(r.Header.Get("Upgrade"), client.Protocol) {
-		return s.attach(w, r, req)
+		return s.attach(w, r, turn{box: r.PathValue("box"), req: req})
 	}
 	stdin, err := stdinFile(req.Stdin)
 	if err != nil {
@@ -47,6 +47,22 @@ func (s *Server) startExec(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return answer(w, http.StatusCreated, exec)
+}
+
+// run makes a box and attaches the caller to a command in it.
+func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
+	var req client.RunRequest
+	if err := decode(r, &req); err != nil {
+		return err
+	}
+	if err := checkExec(req.Exec); err != nil {
+		return err
+	}
+	if !strings.EqualFold(r.Header.Get("Upgrade"), client.Protocol) {
+		return forkbox.Errorf(forkbox.Invalid, "run a command in a new box", "the request does not upgrade to %s", client.Protocol).
+			Hint("without an upgrade: POST /v1/boxes, then POST /v1/boxes/ID/execs")
+	}
+	return s.attach(w, r, turn{made: &req.Create, req: req.Exec})
 }
 
 func checkExec(req client.ExecRequest) error {

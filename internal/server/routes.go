@@ -28,6 +28,8 @@ var routes = [...]route{
 	{"GET", "/v1/version", anyone, (*Server).version},
 	{"GET", "/v1/doctor", owner, (*Server).doctor},
 
+	{"POST", "/v1/run", owner, (*Server).run},
+
 	{"GET", "/v1/boxes", owner, (*Server).listBoxes},
 	{"POST", "/v1/boxes", owner, (*Server).createBox},
 	{"GET", "/v1/boxes/{box}", owner, (*Server).getBox},

@@ -31,6 +31,7 @@ type session struct {
 // turn is an exec that a caller asks for.
 type turn struct {
 	box   string
+	made  *client.CreateRequest // make a box for it
 	req   client.ExecRequest
 	first client.Message
 	files []*os.File
@@ -42,19 +43,18 @@ const idleTurn = 30 * time.Second
 
 // attach upgrades the connection and stays until the caller hangs up or the
 // daemon stops.
-func (s *Server) attach(w http.ResponseWriter, r *http.Request, req client.ExecRequest) error {
+func (s *Server) attach(w http.ResponseWriter, r *http.Request, t turn) error {
 	conn, err := upgrade(w)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	c := &session{Server: s, req: r, conn: wire.New(conn), turns: make(chan turn, 1), gone: make(chan struct{})}
-	t, err := c.first(req)
-	if err == nil {
-		err = c.start(t)
-	}
-	if err != nil {
+	if err := c.first(&t); err != nil {
 		c.conn.Send(client.Message{Type: client.MsgError, Error: toError(err)})
+		return err
+	}
+	if err := c.start(t); err != nil {
 		return err
 	}
 	go c.listen()
@@ -69,15 +69,13 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, req client.ExecR
 }
 
 // first is the exec that the upgrade asked for. Its files follow.
-func (c *session) first(req client.ExecRequest) (turn, error) {
-	t := turn{box: c.req.PathValue("box"), req: req}
+func (c *session) first(t *turn) (err error) {
 	c.conn.Unix().SetReadDeadline(time.Now().Add(handoverTime))
 	defer c.conn.Unix().SetReadDeadline(time.Time{})
-	var err error
 	if t.files, err = c.conn.Recv(&t.first); err != nil {
-		return t, forkbox.Errorf(forkbox.Invalid, "take over the files", "%w", err)
+		return forkbox.Errorf(forkbox.Invalid, "take over the files", "%w", err)
 	}
-	return t, nil
+	return nil
 }
 
 // next starts the exec that the caller asks for next.
@@ -85,17 +83,8 @@ func (c *session) next() (turn, bool) {
 	for {
 		select {
 		case t := <-c.turns:
-			err := checkExec(t.req)
-			if err == nil {
-				err = c.start(t)
-			} else {
-				closeFiles(t.files)
-			}
-			if err == nil {
+			if c.start(t) == nil {
 				return t, true
-			}
-			if c.conn.Send(client.Message{Type: client.MsgError, Error: toError(err)}) != nil {
-				return t, false
 			}
 		case <-c.gone:
 			return turn{}, false
@@ -135,22 +124,43 @@ func upgrade(w http.ResponseWriter) (*net.UnixConn, error) {
 // handoverTime is how long a caller gets to hand over its files.
 const handoverTime = 10 * time.Second
 
+// start starts the exec and tells the caller how that went.
 func (c *session) start(t turn) error {
-	stdio, err := toStdio(t.first, t.files)
+	answer := client.Message{Type: client.MsgStarted}
+	exec, err := c.startTurn(t, &answer)
 	if err != nil {
-		return err
-	}
-	// Not cancelled half-way by a caller that hangs up: listen sees to that.
-	ctx := context.WithoutCancel(c.req.Context())
-	exec, err := c.Engine.Exec(ctx, who(c.req), t.box, engineRequest(t.req), stdio)
-	if err != nil {
+		answer.Type, answer.Error = client.MsgError, toError(err)
+		c.conn.Send(answer)
 		return err
 	}
 	c.mu.Lock()
 	c.exec = exec
 	c.mu.Unlock()
-	c.conn.Send(client.Message{Type: client.MsgStarted, Exec: &exec})
+	answer.Exec = &exec
+	c.conn.Send(answer)
 	return nil
+}
+
+func (c *session) startTurn(t turn, answer *client.Message) (forkbox.Exec, error) {
+	stdio, err := toStdio(t.first, t.files)
+	if err != nil {
+		return forkbox.Exec{}, err
+	}
+	// Not cancelled half-way by a caller that hangs up: listen sees to that.
+	ctx := context.WithoutCancel(c.req.Context())
+	err = checkExec(t.req)
+	if err == nil && t.made != nil {
+		var box forkbox.Box
+		if box, err = c.Engine.Create(ctx, who(c.req), createSpec(*t.made)); err == nil {
+			box = brief(box)
+			t.box, answer.Made = box.ID, &box
+		}
+	}
+	if err != nil {
+		stdio.Close()
+		return forkbox.Exec{}, err
+	}
+	return c.Engine.Exec(ctx, who(c.req), t.box, engineRequest(t.req), stdio)
 }
 
 func (c *session) running() forkbox.Exec {
@@ -232,7 +242,7 @@ func (c *session) listen() {
 		}
 		if msg.Type == client.MsgExec && msg.Request != nil {
 			select {
-			case c.turns <- turn{box: msg.Box, req: *msg.Request, first: msg, files: files}:
+			case c.turns <- turn{box: msg.Box, made: msg.Create, req: *msg.Request, first: msg, files: files}:
 				continue
 			default: // it has one waiting already: not a caller of ours
 				closeFiles(files)

@@ -68,10 +68,8 @@ func short(ctx context.Context, d *daemon, r *report, rounds int) error {
 	cases := []*measured{
 		{name: caseBare, do: command("true")},
 		{name: caseFirst, do: func() (err error) {
-			if last, err = d.create(ctx); err != nil {
-				return err
-			}
-			return d.exec(ctx, last)
+			last, err = d.first(ctx)
+			return err
 		}, after: func() error { return d.Remove(ctx, last, true) }},
 		{name: caseLife, do: func() error { return d.life(ctx) }},
 		{name: caseExec, do: func() error { return d.exec(ctx, running) }},
@@ -126,12 +124,9 @@ func burst(ctx context.Context, d *daemon, r *report, _ int) error {
 	boxes := make(chan string, 100)
 	cases := []*measured{{name: caseBurst, do: func() error {
 		return atOnce(100, func() error {
-			id, err := d.create(ctx)
-			if err != nil {
-				return err
-			}
+			id, err := d.first(ctx)
 			boxes <- id
-			return d.exec(ctx, id)
+			return err
 		})
 	}, after: func() error {
 		return atOnce(100, func() error { return d.Remove(ctx, <-boxes, true) })

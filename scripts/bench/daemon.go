@@ -57,15 +57,16 @@ func (d *daemon) exec(ctx context.Context, box string) error {
 	if err != nil {
 		return err
 	}
+	return finish(ctx, session)
+}
+
+func finish(ctx context.Context, session *client.Session) error {
 	defer session.Close()
 	done, err := session.Wait(ctx)
-	if err != nil {
-		return err
+	if err == nil && (done.Exit == nil || done.Exit.Code != 0) {
+		err = fmt.Errorf("%v failed in box %s: %+v", done.Argv, done.Box, done.Exit)
 	}
-	if done.Exit == nil || done.Exit.Code != 0 {
-		return fmt.Errorf("true failed in box %s: %+v", box, done.Exit)
-	}
-	return nil
+	return err
 }
 
 func (d *daemon) create(ctx context.Context) (string, error) {
@@ -73,13 +74,22 @@ func (d *daemon) create(ctx context.Context) (string, error) {
 	return box.ID, err
 }
 
+// first makes a box and runs a first command in it.
+func (d *daemon) first(ctx context.Context) (string, error) {
+	box, session, err := d.Run(ctx, client.RunRequest{
+		Create: client.CreateRequest{Dir: "/", Env: os.Environ()},
+		Exec:   client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"true"}}},
+	}, forkbox.Stdio{})
+	if err != nil {
+		return box.ID, err
+	}
+	return box.ID, finish(ctx, session)
+}
+
 // life is a box's: made, one command, gone.
 func (d *daemon) life(ctx context.Context) error {
-	id, err := d.create(ctx)
+	id, err := d.first(ctx)
 	if err != nil {
-		return err
-	}
-	if err := d.exec(ctx, id); err != nil {
 		return err
 	}
 	return d.Remove(ctx, id, true)

@@ -95,12 +95,7 @@ func (d *daemon) sh(ctx context.Context, box, dir string, argv []string) error {
 	if err != nil {
 		return err
 	}
-	defer session.Close()
-	done, err := session.Wait(ctx)
-	if err == nil && done.Exit.Code != 0 {
-		err = fmt.Errorf("%v exited with %d", argv, done.Exit.Code)
-	}
-	return err
+	return finish(ctx, session)
 }
 
 func (d *daemon) diff(ctx context.Context, box string, atLeast int) error {
