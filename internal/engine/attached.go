@@ -22,6 +22,7 @@ type attached struct {
 // execution is an exec that runs.
 type execution struct {
 	exec   forkbox.Exec
+	owner  int           // whose box it is in
 	killed bool          // the engine asked for it to end
 	done   chan struct{} // closed when exec has its exit
 }
@@ -34,7 +35,7 @@ func (e *Engine) attach(h *handle, box forkbox.Box, instance forkbox.Instance, u
 		execs: map[string]*execution{}, idleSince: time.Now(),
 	}
 	for _, x := range unfinished {
-		a.execs[x.ID] = &execution{exec: x, done: make(chan struct{})}
+		a.execs[x.ID] = &execution{exec: x, owner: box.Owner.UID, done: make(chan struct{})}
 	}
 	// Known before Watch is called: exits can arrive before it returns.
 	h.mu.Lock()

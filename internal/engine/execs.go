@@ -39,6 +39,11 @@ func (e *Engine) Wait(ctx context.Context, who forkbox.Owner, ref, id string) (f
 		return forkbox.Exec{}, err
 	}
 	defer end()
+	// One that runs, by its box's id, as the server asks for it: no need to
+	// look into the ledger.
+	if h, _, x := e.live(ref, id); x != nil && x.owner == who.UID {
+		return e.await(ctx, h, x)
+	}
 	box, exec, err := e.findExec(ctx, who, ref, id)
 	if err != nil || exec.Exit != nil {
 		return exec, err
@@ -47,14 +52,18 @@ func (e *Engine) Wait(ctx context.Context, who forkbox.Owner, ref, id string) (f
 	if x == nil {
 		return e.endedMeanwhile(ctx, exec)
 	}
+	return e.await(ctx, h, x)
+}
+
+func (e *Engine) await(ctx context.Context, h *handle, x *execution) (forkbox.Exec, error) {
 	select {
 	case <-x.done:
 		return h.record(x), nil
 	case <-ctx.Done():
 		if e.ctx.Err() != nil {
-			return exec, errClosing("wait for exec")
+			return h.record(x), errClosing("wait for exec")
 		}
-		return exec, forkbox.Errorf(forkbox.TimedOut, "wait for exec", "it is still running: %w", ctx.Err())
+		return h.record(x), forkbox.Errorf(forkbox.TimedOut, "wait for exec", "it is still running: %w", ctx.Err())
 	}
 }
 

@@ -15,25 +15,26 @@ import (
 
 // plan is everything that a box is made of.
 type plan struct {
-	root     string // where the new root is put together
-	rootless bool
-	box      forkbox.Box
-	views    []view
-	veil     *veil
-	upper    map[string]string // by view
-	work     map[string]string
-	oneLower bool
-	sysfs    bool // mount a sysfs of our own instead of showing the host's
-	proc     []mask
-	nofile   unix.Rlimit
-	lastCap  int
-	listener int // socket for init
-	null     int // /dev/null
-	stderr   int // file for what init has to say when it fails
-	program  int // this binary
-	spare    bool
-	maxFD    int       // one more than the highest descriptor the child may have
-	bareProc linux.Reg // /proc without the masks, out of the box's reach
+	root      string // where the new root is put together
+	rootless  bool
+	box       forkbox.Box
+	views     []view
+	veil      *veil
+	concealed *concealment
+	upper     map[string]string // by view
+	work      map[string]string
+	oneLower  bool
+	sysfs     bool // mount a sysfs of our own instead of showing the host's
+	proc      []mask
+	nofile    unix.Rlimit
+	lastCap   int
+	listener  int // socket for init
+	null      int // /dev/null
+	stderr    int // file for what init has to say when it fails
+	program   int // this binary
+	spare     bool
+	maxFD     int       // one more than the highest descriptor the child may have
+	bareProc  linux.Reg // /proc without the masks, out of the box's reach
 	// The pipes of the user namespace handshake.
 	notify, resume, resumeEnd int
 }

@@ -18,22 +18,21 @@ import (
 	"github.com/forkbox/forkbox/internal/secrets"
 )
 
-// conceal lays the veil of a box. It also lists the paths below which nothing
-// of the host may be mounted into the box.
-func (p *Provider) conceal(box forkbox.Box) (*veil, []string) {
-	c := p.concealment(box)
+// lay makes the veil of one box: what all of its owner's have, and its name.
+func (c *concealment) lay(name string) *veil {
 	v := c.veil.clone()
-	v.write("/etc/hostname", []byte(box.Name+"\n"))
-	v.write("/etc/hosts", hosts(box.Name))
-	return v, c.hidden
+	v.write("/etc/hostname", []byte(name+"\n"))
+	v.write("/etc/hosts", hosts(name))
+	return v
 }
 
 // concealment is what the boxes of one owner have in common.
 type concealment struct {
-	key    string
-	made   time.Time
-	veil   *veil
-	hidden []string
+	key     string // of whose it is
+	made    time.Time
+	veil    *veil
+	veilKey string   // tells veils apart
+	hidden  []string // below these nothing of the host may be mounted
 }
 
 // veils remembers the last concealment.
@@ -56,6 +55,7 @@ func (p *Provider) concealment(box forkbox.Box) *concealment {
 	}
 	c := &concealment{key: key, made: time.Now(), veil: newVeil(p.veilDir(), p.rootless)}
 	c.hidden = p.cover(c.veil, box)
+	c.veilKey = c.veil.key()
 	p.veils.last = c
 	return c
 }

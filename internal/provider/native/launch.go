@@ -177,24 +177,26 @@ func (p *Provider) outline(box forkbox.Box) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	veil, hidden := p.conceal(box)
+	c := p.concealment(box)
 	pl := &plan{
-		root: p.rootDir(), rootless: p.rootless, box: box, veil: veil,
+		root: p.rootDir(), rootless: p.rootless, box: box, concealed: c,
 		upper: map[string]string{}, work: map[string]string{},
 		oneLower: p.host.oneLower, proc: p.host.masks, nofile: p.host.nofile, lastCap: p.host.lastCap, maxFD: p.host.maxFD,
 		program: int(p.program.Fd()), null: int(p.null.Fd()),
 		sysfs: p.rootless && box.Net != forkbox.NetHost,
 	}
 	if p.rootless {
-		pl.views = userViews(mounts, points, hidden, veil)
+		pl.views = userViews(mounts, points, c.hidden, c.veil)
 	} else {
-		pl.views = rootViews(mounts, hidden, veil)
+		pl.views = rootViews(mounts, c.hidden, c.veil)
 	}
 	return pl, nil
 }
 
-// layers makes the directories that the box's changes go to.
+// layers makes what the overlays consist of: the veil, and the directories
+// that the box's changes go to.
 func (p *Provider) layers(ctx context.Context, pl *plan) error {
+	pl.veil = pl.concealed.lay(pl.box.Name)
 	if p.rootless {
 		if err := p.layer(ctx, pl, "/"); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,7 +65,7 @@ func (p *plan) key() string {
 		b.WriteByte(byte(v.Kind))
 		b.WriteByte(byte(v.Attr))
 	}
-	b.WriteString(p.veil.key())
+	b.WriteString(p.concealed.veilKey)
 	return b.String()
 }
 
@@ -76,7 +77,7 @@ func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
 		return nil
 	}
 	id := plan.box.ID
-	if started, err := p.store.Uppers(id); err != nil || len(started) > 0 {
+	if _, err := os.Lstat(p.store.Upper(id)); !errors.Is(err, os.ErrNotExist) { // started before
 		p.spares.drop(s)
 		return nil
 	}
