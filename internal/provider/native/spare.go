@@ -45,7 +45,7 @@ const maxSpares = 1
 
 // headStart is what the box just started gets before the next spare competes
 // with it for the processors.
-const headStart = time.Millisecond
+const headStart = 4 * time.Millisecond
 
 const sparePrefix = "spare-"
 
