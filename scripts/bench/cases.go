@@ -23,10 +23,15 @@ const (
 	casePSS        = "PSS of a running box's init (MiB)"
 )
 
+// settle is what the machine gets between two cases, so that none pays for the
+// clean-up of the one before.
+const settle = 20 * time.Millisecond
+
 var bwrapArgs = []string{"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all", "true"}
 
 type measured struct {
 	name  string
+	quiet time.Duration // waited before, not timed: until what came before has settled
 	do    func() error
 	after func() error // not timed
 	times []time.Duration
@@ -36,6 +41,7 @@ type measured struct {
 func interleave(rounds int, cases []*measured) error {
 	for range rounds {
 		for _, c := range cases {
+			time.Sleep(c.quiet)
 			start := time.Now()
 			err := c.do()
 			c.times = append(c.times, time.Since(start))
@@ -85,7 +91,7 @@ func short(ctx context.Context, d *daemon, r *report, rounds int) error {
 		return err
 	}
 	for _, c := range cases {
-		c.times = nil
+		c.times, c.quiet = nil, settle
 	}
 	if err := interleave(rounds, cases); err != nil {
 		return err

@@ -40,7 +40,7 @@ func inBase(ctx context.Context, d *daemon, r *report, rounds int, sizes []int, 
 	for _, n := range sizes {
 		var id string
 		touch := []string{"sh", "-c", "echo changed > 0/0"}
-		cases = append(cases, &measured{name: grown("create", "base", n), do: func() (err error) {
+		cases = append(cases, &measured{name: grown("create", "base", n), quiet: 2 * settle, do: func() (err error) {
 			box, err := d.Create(ctx, client.CreateRequest{Dir: dirs[n], Env: os.Environ()})
 			if id = box.ID; err != nil {
 				return err

@@ -47,7 +47,10 @@ type veils struct {
 const concealmentAge = time.Second
 
 func (p *Provider) concealment(box forkbox.Box) *concealment {
-	key := fmt.Sprint(box.Owner.UID, "\x00", box.Owner.Home, "\x00", box.Dir, "\x00", box.AllowSecrets)
+	key := fmt.Sprint(box.Owner.UID, "\x00", box.Owner.Home, "\x00", box.AllowSecrets)
+	if p.rootless {
+		key += "\x00" + box.Dir // see writable
+	}
 	p.veils.mu.Lock()
 	defer p.veils.mu.Unlock()
 	if c := p.veils.last; c != nil && c.key == key && time.Since(c.made) < concealmentAge {
