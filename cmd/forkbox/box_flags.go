@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
@@ -30,6 +32,22 @@ func (f *boxFlags) request() client.CreateRequest {
 	dir, _ := os.Getwd() // a directory that is gone is no reason not to fork
 	return client.CreateRequest{
 		Name: f.name, From: f.from, Dir: dir, Env: os.Environ(),
-		Net: forkbox.Net(f.net), AllowSecrets: f.secrets,
+		Net: forkbox.Net(f.net), AllowSecrets: f.allowed(),
 	}
+}
+
+// allowed makes paths absolute; the daemon does not know where they were said.
+// What has no slash and no dot in front is the name of a variable.
+func (f *boxFlags) allowed() []string {
+	list := make([]string, len(f.secrets))
+	for i, secret := range f.secrets {
+		list[i] = secret
+		if rest, ok := strings.CutPrefix(secret, "~/"); ok {
+			home, _ := os.UserHomeDir()
+			list[i] = filepath.Join(home, rest)
+		} else if strings.HasPrefix(secret, ".") || strings.Contains(secret, "/") {
+			list[i], _ = filepath.Abs(secret)
+		}
+	}
+	return list
 }

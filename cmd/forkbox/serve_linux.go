@@ -36,7 +36,7 @@ func newEngine(ctx context.Context, home string, log *slog.Logger) (server.Engin
 	}
 	e := engine.New(engine.Config{
 		Ledger: book, Provider: provider, Logs: keptLogs{store},
-		Secrets: secrets.FilterEnv, Hidden: hiddenPaths, Log: log,
+		Secrets: secrets.FilterEnv, Hidden: hiddenPaths, CheckAllow: checkAllow, Log: log,
 	})
 	if err := e.Reconcile(ctx); err != nil {
 		book.Close()
@@ -51,6 +51,10 @@ func emptyTrash(ctx context.Context, store *layers.Store, log *slog.Logger) {
 	if err := store.EmptyTrash(ctx); err != nil && ctx.Err() == nil {
 		log.Warn("cannot empty the trash", "error", err)
 	}
+}
+
+func checkAllow(allow []string, who forkbox.Owner) error {
+	return secrets.CheckAllow(allow, who.Home, who.UID)
 }
 
 func hiddenPaths(home string) []string {

@@ -51,6 +51,9 @@ func (e *Engine) newBox(who forkbox.Owner, spec CreateSpec) (forkbox.Box, error)
 	if err := spec.check(); err != nil {
 		return forkbox.Box{}, err
 	}
+	if err := e.allow(spec.AllowSecrets, who); err != nil {
+		return forkbox.Box{}, err
+	}
 	now := e.now()
 	env, _ := e.secrets(spec.Env, spec.AllowSecrets)
 	return forkbox.Box{

@@ -29,6 +29,8 @@ type Config struct {
 	// environment, except those that allow names. Without it no variable is
 	// passed at all.
 	Secrets func(env, allow []string) (kept, dropped []string)
+	// CheckAllow refuses secrets that a box cannot be allowed as it was said.
+	CheckAllow func(allow []string, who forkbox.Owner) error
 	// Hidden lists the secret paths below a home that boxes do not see.
 	Hidden func(home string) []string
 
@@ -62,6 +64,7 @@ type Engine struct {
 	logs      Logs
 	secrets   func(env, allow []string) (kept, dropped []string)
 	hidden    func(home string) []string
+	allow     func(allow []string, who forkbox.Owner) error
 	logCap    int64
 	restAfter time.Duration
 	stopGrace time.Duration
@@ -87,6 +90,9 @@ func New(c Config) *Engine {
 	if c.Hidden == nil {
 		c.Hidden = func(string) []string { return nil }
 	}
+	if c.CheckAllow == nil {
+		c.CheckAllow = func([]string, forkbox.Owner) error { return nil }
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -95,7 +101,7 @@ func New(c Config) *Engine {
 	}
 	e := &Engine{
 		ledger: c.Ledger, provider: c.Provider, logs: c.Logs,
-		secrets: c.Secrets, hidden: c.Hidden,
+		secrets: c.Secrets, hidden: c.Hidden, allow: c.CheckAllow,
 		logCap:    orElse(c.LogCap, 16<<20),
 		restAfter: orElse(c.RestAfter, 30*time.Second),
 		stopGrace: orElse(c.StopGrace, 10*time.Second),
