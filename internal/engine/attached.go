@@ -8,10 +8,11 @@ import (
 )
 
 // attached is a running instance and what goes on in it. The handle's mu
-// guards all but the first two fields.
+// guards all but the first three fields.
 type attached struct {
 	instance forkbox.Instance
 	gone     chan struct{} // closed when the engine lets go of the instance
+	owner    int           // whose box it is
 
 	execs     map[string]*execution // running
 	pinned    bool
@@ -22,7 +23,6 @@ type attached struct {
 // execution is an exec that runs.
 type execution struct {
 	exec   forkbox.Exec
-	owner  int           // whose box it is in
 	killed bool          // the engine asked for it to end
 	done   chan struct{} // closed when exec has its exit
 }
@@ -31,11 +31,11 @@ type execution struct {
 // ledger believes to run in it. The caller has the box's turn.
 func (e *Engine) attach(h *handle, box forkbox.Box, instance forkbox.Instance, unfinished []forkbox.Exec) error {
 	a := &attached{
-		instance: instance, gone: make(chan struct{}), pinned: box.Pinned,
+		instance: instance, gone: make(chan struct{}), owner: box.Owner.UID, pinned: box.Pinned,
 		execs: map[string]*execution{}, idleSince: time.Now(),
 	}
 	for _, x := range unfinished {
-		a.execs[x.ID] = &execution{exec: x, owner: box.Owner.UID, done: make(chan struct{})}
+		a.execs[x.ID] = &execution{exec: x, done: make(chan struct{})}
 	}
 	// Known before Watch is called: exits can arrive before it returns.
 	h.mu.Lock()

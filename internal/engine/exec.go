@@ -75,7 +75,7 @@ func (e *Engine) enlist(ctx context.Context, who forkbox.Owner, ref string, req 
 	if err != nil {
 		return p, err
 	}
-	p.x = &execution{exec: p.exec, owner: box.Owner.UID, done: make(chan struct{})}
+	p.x = &execution{exec: p.exec, done: make(chan struct{})}
 	p.a.execs[p.exec.ID] = p.x
 	return p, nil
 }

@@ -41,7 +41,7 @@ func (e *Engine) Wait(ctx context.Context, who forkbox.Owner, ref, id string) (f
 	defer end()
 	// One that runs, by its box's id, as the server asks for it: no need to
 	// look into the ledger.
-	if h, _, x := e.live(ref, id); x != nil && x.owner == who.UID {
+	if h, a, x := e.live(ref, id); x != nil && a.owner == who.UID {
 		return e.await(ctx, h, x)
 	}
 	box, exec, err := e.findExec(ctx, who, ref, id)

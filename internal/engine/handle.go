@@ -61,19 +61,32 @@ func (e *Engine) lock(ctx context.Context, id string) (h *handle, unlock func(),
 
 // take resolves ref, waits for the box's turn, and reads the box as it is then.
 func (e *Engine) take(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Box, *handle, func(), error) {
-	box, err := e.resolve(ctx, who, ref)
+	id, err := e.idOf(ctx, who, ref)
 	if err != nil {
-		return box, nil, nil, err
+		return forkbox.Box{}, nil, nil, err
 	}
-	h, unlock, err := e.lock(ctx, box.ID)
+	h, unlock, err := e.lock(ctx, id)
 	if err != nil {
-		return box, nil, nil, err
+		return forkbox.Box{}, nil, nil, err
 	}
-	if box, err = e.ledger.Box(ctx, box.ID); err != nil {
+	box, err := e.ledger.Box(ctx, id)
+	if err != nil {
 		unlock()
 		return box, nil, nil, err
 	}
 	return box, h, unlock, nil
+}
+
+// idOf resolves ref. The id of a box that runs, which programs give, needs no
+// look into the ledger to know whose it is.
+func (e *Engine) idOf(ctx context.Context, who forkbox.Owner, ref string) (string, error) {
+	if h := e.handle(ref); h != nil {
+		if a := h.current(); a != nil && a.owner == who.UID {
+			return ref, nil
+		}
+	}
+	box, err := e.resolve(ctx, who, ref)
+	return box.ID, err
 }
 
 // handle is the handle of a box, nil when the box is at rest.
