@@ -54,6 +54,17 @@ type Box struct {
 	AllowSecrets []string `json:"allow_secrets,omitempty"`
 	// Pinned keeps it running when it is idle: `forkbox start` sets it.
 	Pinned bool `json:"pinned,omitempty"`
+	// Stale says which other box landed a path that this one changed as well:
+	// `forkbox sync` brings it up to date.
+	Stale string `json:"stale,omitempty"`
+	// StaleBy is the receipt of that landing.
+	StaleBy string `json:"stale_by,omitempty"`
+	// Unresolved are paths where reality and the box differ in a way that
+	// sync could not merge; apply refuses them until somebody decides.
+	Unresolved Strings `json:"unresolved,omitempty"`
+	// Rebase names the receipt whose moves of directories in reality the box's
+	// layers are being adapted to; a restart finishes that.
+	Rebase string `json:"rebase,omitempty"`
 	// Note tells the owner what happened to the box, where that matters:
 	// a failed start, a host that crashed under it.
 	Note string `json:"note,omitempty"`

@@ -15,6 +15,8 @@ const (
 	Ambiguous       Code = "ambiguous"         // a prefix that several boxes share
 	Exists          Code = "exists"            // the name is taken
 	Busy            Code = "busy"              // the state does not allow it now
+	Conflict        Code = "conflict"          // reality, or the box, changed meanwhile; Items says where
+	Unconfirmed     Code = "unconfirmed"       // needs a yes; Items says to what
 	Denied          Code = "denied"            // the caller may not
 	Unsupported     Code = "unsupported"       // this host cannot; the hint says what would help
 	CommandNotFound Code = "command-not-found" // no such program in the box
@@ -32,6 +34,8 @@ var codes = map[Code]struct{ exit, status int }{
 	Ambiguous:       {125, http.StatusConflict},
 	Exists:          {125, http.StatusConflict},
 	Busy:            {125, http.StatusConflict},
+	Conflict:        {125, http.StatusConflict},
+	Unconfirmed:     {125, http.StatusPreconditionRequired},
 	Denied:          {125, http.StatusForbidden},
 	Unsupported:     {125, http.StatusNotImplemented},
 	CommandNotFound: {127, http.StatusUnprocessableEntity},
@@ -63,7 +67,12 @@ type Error struct {
 	Op    string   `json:"op"` // what could not be done: "create box"
 	Why   string   `json:"why"`
 	Hints []string `json:"hints,omitempty"`
-	err   error
+	// Items are the paths that it is about, each with its own reason.
+	Items []Caution `json:"items,omitempty"`
+	// Hash is of what was looked at: a repeated request can name it to be
+	// sure that it means the same.
+	Hash string `json:"hash,omitempty"`
+	err  error
 }
 
 func (e *Error) Error() string { return "cannot " + e.Op + ": " + e.Why }
@@ -79,6 +88,12 @@ func Errorf(code Code, op, format string, args ...any) *Error {
 // Hint adds a line that tells the user what to do.
 func (e *Error) Hint(format string, args ...any) *Error {
 	e.Hints = append(e.Hints, fmt.Sprintf(format, args...))
+	return e
+}
+
+// About adds a path that the error is about.
+func (e *Error) About(path, why string) *Error {
+	e.Items = append(e.Items, Caution{Path: path, Why: why})
 	return e
 }
 

@@ -1,0 +1,98 @@
+package patch
+
+// The comparison is Myers' "O(ND) difference algorithm" in its linear-space
+// form: search from both ends at once until the two meet, split there, and do
+// the same with both halves.
+
+const (
+	// effort bounds the steps of one comparison; the more lines, the
+	// fewer edits are looked for at a time.
+	effort = 1 << 28
+	// leastBound is the least number of edits looked for before settling for a
+	// split that is good rather than best.
+	leastBound = 32
+	unreached  = -1 << 30
+)
+
+type comparison struct {
+	a, b              []int32
+	aAt, bAt          []int32 // where a line of a, b is in the whole input
+	deleted, inserted []bool
+	forward, backward []int32 // by diagonal: how far a search came
+	bound             int
+}
+
+// compare marks the lines of a that are deleted and those of b that are
+// inserted; what is not marked is equal, in order.
+func compare(a, b []int32) (deleted, inserted []bool) {
+	return compareWithin(a, b, max(leastBound, effort/(len(a)+len(b)+1)))
+}
+
+// compareWithin looks for at most bound edits before it settles for a split.
+func compareWithin(a, b []int32, bound int) (deleted, inserted []bool) {
+	c := comparison{deleted: make([]bool, len(a)), inserted: make([]bool, len(b)), bound: bound}
+	c.a, c.aAt = shared(a, b, c.deleted)
+	c.b, c.bAt = shared(b, a, c.inserted)
+	total := len(c.a) + len(c.b)
+	c.forward, c.backward = make([]int32, total+3), make([]int32, total+3)
+	c.solve(0, len(c.a), 0, len(c.b))
+	return c.deleted, c.inserted
+}
+
+// shared leaves out, and marks, the lines that the other side does not have at
+// all: they cannot be equal to anything, and without them two files that have
+// nothing in common cost nothing to compare.
+func shared(lines, other []int32, mark []bool) (kept, at []int32) {
+	there := make([]bool, len(lines)+len(other)) // numbers are below this
+	for _, n := range other {
+		there[n] = true
+	}
+	for i, n := range lines {
+		if mark[i] = !there[n]; there[n] {
+			kept, at = append(kept, n), append(at, int32(i))
+		}
+	}
+	return kept, at
+}
+
+func (c *comparison) solve(aLo, aHi, bLo, bHi int) {
+	for {
+		for aLo < aHi && bLo < bHi && c.a[aLo] == c.b[bLo] {
+			aLo, bLo = aLo+1, bLo+1
+		}
+		for aLo < aHi && bLo < bHi && c.a[aHi-1] == c.b[bHi-1] {
+			aHi, bHi = aHi-1, bHi-1
+		}
+		if aLo == aHi || bLo == bHi {
+			break
+		}
+		x, y := c.split(c.a[aLo:aHi], c.b[bLo:bHi])
+		c.solve(aLo, aLo+x, bLo, bLo+y)
+		aLo, bLo = aLo+x, bLo+y
+	}
+	for ; aLo < aHi; aLo++ {
+		c.deleted[c.aAt[aLo]] = true
+	}
+	for ; bLo < bHi; bLo++ {
+		c.inserted[c.bAt[bLo]] = true
+	}
+}
+
+// split finds a point that a shortest path of edits from (0,0) to
+// (len(a),len(b)) goes through, neither its start nor its end. Both are not
+// empty and differ in their first and in their last line.
+func (c *comparison) split(a, b []int32) (x, y int) {
+	s := search{a: a, b: b, f: c.forward, g: c.backward, delta: len(a) - len(b)}
+	s.begin()
+	for cost := 1; ; cost++ {
+		if x, y, met := s.stepForward(); met {
+			return x, y
+		}
+		if x, y, met := s.stepBackward(); met {
+			return x, y
+		}
+		if cost >= c.bound {
+			return s.furthest()
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package patch
+
+import (
+	"bytes"
+	"crypto/sha1" // git's name for content, not a safeguard
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// section is one part of a patch while it is written.
+type section struct {
+	File
+	out              *bytes.Buffer
+	oldMode, newMode string
+	same             bool // content
+}
+
+// render writes a file that is added, deleted, or of one type in both versions.
+func (f File) render(w io.Writer) (Stats, error) {
+	s := section{File: f, out: new(bytes.Buffer)}
+	var err error
+	if f.OldPath != "" {
+		if s.oldMode, err = gitMode(f.OldMode); err != nil {
+			return Stats{}, err
+		}
+	} else {
+		s.Old = nil
+	}
+	if f.NewPath != "" {
+		if s.newMode, err = gitMode(f.NewMode); err != nil {
+			return Stats{}, err
+		}
+	} else {
+		s.New = nil
+	}
+	s.same = bytes.Equal(s.Old, s.New)
+	if s.same && s.oldMode == s.newMode && s.OldPath == s.NewPath {
+		return Stats{}, nil
+	}
+	return s.write(w)
+}
+
+func (s *section) write(w io.Writer) (stats Stats, err error) {
+	s.head()
+	switch {
+	case s.same:
+		s.index(7)
+	case Binary(s.Old) || Binary(s.New):
+		stats.Binary = true
+		s.index(2 * sha1.Size) // git refuses a binary patch with less
+		s.literals()
+	default:
+		s.index(7)
+		stats, err = s.text()
+	}
+	if err == nil {
+		_, err = w.Write(s.out.Bytes())
+	}
+	return stats, err
+}
+
+// head writes what comes before the index line.
+func (s *section) head() {
+	before, after := s.OldPath, s.NewPath
+	if before == "" {
+		before = after
+	}
+	if after == "" {
+		after = before
+	}
+	fmt.Fprintf(s.out, "diff --git %s %s\n", headerName("a/"+before), headerName("b/"+after))
+	switch {
+	case s.OldPath == "":
+		fmt.Fprintf(s.out, "new file mode %s\n", s.newMode)
+	case s.NewPath == "":
+		fmt.Fprintf(s.out, "deleted file mode %s\n", s.oldMode)
+	case s.oldMode != s.newMode:
+		fmt.Fprintf(s.out, "old mode %s\nnew mode %s\n", s.oldMode, s.newMode)
+	}
+	if s.OldPath != "" && s.NewPath != "" && s.OldPath != s.NewPath {
+		fmt.Fprintf(s.out, "similarity index %d%%\nrename from %s\nrename to %s\n",
+			s.similarity(), quote(s.OldPath), quote(s.NewPath))
+	}
+}
+
+// headerName quotes more than git does: a directory whose name ends in a space
+// is something that `git apply` cannot read from this line without quotes, not
+// even as git wrote it, and for an empty or binary file no other line has it.
+func headerName(name string) string {
+	if strings.Contains(name, " /") {
+		name, _ = quoted(name)
+		return name
+	}
+	return quote(name)
+}
+
+// similarity is 100 for the same content and for nothing else.
+func (s *section) similarity() int {
+	if s.same {
+		return 100
+	}
+	return min(s.Similarity, 99)
+}
+
+// index writes which content became which. Where content stays there is none.
+func (s *section) index(width int) {
+	if s.same && s.OldPath != "" && s.NewPath != "" {
+		return
+	}
+	mode := ""
+	if s.oldMode == s.newMode {
+		mode = " " + s.oldMode
+	}
+	fmt.Fprintf(s.out, "index %s..%s%s\n", blobID(s.OldPath, s.Old)[:width], blobID(s.NewPath, s.New)[:width], mode)
+}
+
+func blobID(path string, content []byte) string {
+	if path == "" {
+		return strings.Repeat("0", 2*sha1.Size)
+	}
+	h := sha1.New()
+	fmt.Fprintf(h, "blob %d\x00", len(content))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (s *section) text() (Stats, error) {
+	fmt.Fprintf(s.out, "--- %s\n+++ %s\n", label("a/", s.OldPath), label("b/", s.NewPath))
+	var stats Stats
+	for _, h := range Hunks(s.Old, s.New) {
+		minus, plus := h.changed()
+		stats.add(Stats{Plus: plus, Minus: minus, Hunks: 1})
+		if err := h.Write(s.out); err != nil {
+			return stats, err
+		}
+	}
+	return stats, nil
+}
+
+// label names a side. A name with a space ends in a tab, as git has it for the
+// sake of programs that take what follows a space for a date.
+func label(prefix, path string) string {
+	if path == "" {
+		return "/dev/null"
+	}
+	name := quote(prefix + path)
+	if strings.Contains(name, " ") {
+		name += "\t"
+	}
+	return name
+}

@@ -1,0 +1,131 @@
+package patch
+
+import (
+	"strconv"
+	"strings"
+)
+
+// fileParser reads one file's part. The same path is told up to three times;
+// names keeps them apart so that they can be held against each other.
+type fileParser struct {
+	*parser
+	ParsedFile
+	header, moved, labels names
+	added, deleted        bool
+}
+
+type names struct {
+	old, new       string
+	hasOld, hasNew bool
+}
+
+func (n names) known() bool { return n.hasOld && n.hasNew }
+
+func (p *parser) file() (ParsedFile, error) {
+	f := fileParser{parser: p}
+	start := p.at
+	rest, _ := p.accept(fileHeader)
+	f.header = headerNames(rest)
+	if err := f.extended(); err != nil {
+		return ParsedFile{}, err
+	}
+	if err := f.body(start); err != nil {
+		return ParsedFile{}, err
+	}
+	if err := f.resolve(); err != nil {
+		return ParsedFile{}, err
+	}
+	f.Raw = p.text[start:p.at:p.at]
+	return f.ParsedFile, nil
+}
+
+// extended reads the lines between the first and the content.
+func (f *fileParser) extended() error {
+	for {
+		known := false
+		for _, h := range extendedHeaders {
+			at := *f.parser
+			value, ok := f.accept(h.prefix)
+			if !ok {
+				continue
+			}
+			if !h.read(f, value) {
+				*f.parser = at
+				return f.errorf("%q makes no sense after %q", value, h.prefix)
+			}
+			known = true
+			break
+		}
+		if !known {
+			return nil
+		}
+	}
+}
+
+var extendedHeaders = []struct {
+	prefix string
+	read   func(f *fileParser, value string) bool
+}{
+	{"old mode ", (*fileParser).readOldMode},
+	{"new mode ", (*fileParser).readNewMode},
+	{"deleted file mode ", func(f *fileParser, v string) bool { f.deleted = true; return f.readOldMode(v) }},
+	{"new file mode ", func(f *fileParser, v string) bool { f.added = true; return f.readNewMode(v) }},
+	{"similarity index ", (*fileParser).readSimilarity},
+	{"dissimilarity index ", func(_ *fileParser, v string) bool { _, ok := percent(v); return ok }},
+	{"rename from ", (*fileParser).readFrom},
+	{"rename to ", (*fileParser).readTo},
+	{"copy from ", func(f *fileParser, v string) bool { f.Copy = true; return f.readFrom(v) }},
+	{"copy to ", func(f *fileParser, v string) bool { f.Copy = true; return f.readTo(v) }},
+	{"index ", (*fileParser).readIndex},
+}
+
+func (f *fileParser) readOldMode(v string) (ok bool) {
+	f.OldMode, ok = parseMode(v)
+	return ok
+}
+
+func (f *fileParser) readNewMode(v string) (ok bool) {
+	f.NewMode, ok = parseMode(v)
+	return ok
+}
+
+func (f *fileParser) readSimilarity(v string) (ok bool) {
+	f.Similarity, ok = percent(v)
+	return ok
+}
+
+func percent(v string) (int, bool) {
+	number, ok := strings.CutSuffix(v, "%")
+	n, err := strconv.ParseUint(number, 10, 7)
+	return int(n), ok && err == nil && n <= 100
+}
+
+func (f *fileParser) readFrom(v string) bool {
+	f.moved.old, f.moved.hasOld = wholeName(v)
+	return f.moved.hasOld
+}
+
+func (f *fileParser) readTo(v string) bool {
+	f.moved.new, f.moved.hasNew = wholeName(v)
+	return f.moved.hasNew
+}
+
+func (f *fileParser) readIndex(v string) bool {
+	ids, mode, hasMode := strings.Cut(v, " ")
+	old, new, ok := strings.Cut(ids, "..")
+	if !ok || !isID(old) || !isID(new) {
+		return false
+	}
+	f.OldID, f.NewID = old, new
+	if !hasMode {
+		return true
+	}
+	f.NewMode, ok = parseMode(mode)
+	f.OldMode = f.NewMode
+	return ok
+}
+
+func isID(text string) bool {
+	const longest = 64 // sha256
+	return text != "" && len(text) <= longest && strings.Trim(text, "0123456789abcdef") == ""
+}
