@@ -1,0 +1,15 @@
+//go:build !linux
+
+package ancestor
+
+import (
+	"errors"
+	"os"
+
+	"github.com/forkbox/forkbox"
+)
+
+func clone(*os.File, *os.File) error { return errors.ErrUnsupported }
+
+// same is never certain where the time of an inode is not known.
+func same(*os.File, forkbox.Identity) bool { return false }

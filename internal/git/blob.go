@@ -1,0 +1,126 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+)
+
+// maxBlob is more than anybody merges, and what a reply may take of memory.
+const maxBlob = 64 << 20
+
+// Blob is the content of a file in a commit, byte for byte as git would check
+// it out; path is relative to the work tree. Of the mode, git keeps the type
+// and whether the file is executable; the rest is the usual 0644 or 0755.
+// What the commit does not have as a file or symlink is fs.ErrNotExist.
+//
+// A path whose bytes git alters on checkout (line ends, $Id$, an encoding, a
+// filter such as LFS) is [ErrUnknown]: whether a file was written by a
+// checkout, or by its author and altered on the way in, cannot be told, so
+// neither can its bytes. No filter is ever run to find out.
+func (r Repo) Blob(ctx context.Context, commit, path string) (content []byte, mode fs.FileMode, err error) {
+	const op = "read a file of a commit"
+	if err := checkCommit(op, commit); err != nil {
+		return nil, 0, err
+	}
+	if err := checkPath(op, path); err != nil {
+		return nil, 0, err
+	}
+	content, mode, err = r.blob(ctx, commit, path)
+	if err != nil && unlessRefused(err) == nil {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return content, mode, err
+}
+
+func (r Repo) blob(ctx context.Context, commit, path string) ([]byte, fs.FileMode, error) {
+	entry, err := r.treeEntry(ctx, commit, path)
+	if err != nil {
+		return nil, 0, err
+	}
+	content, err := r.read(ctx, nil, "cat-file", "blob", entry.id)
+	if err != nil {
+		return nil, 0, err
+	}
+	switch entry.mode {
+	case symlink:
+		return content, fs.ModeSymlink | 0o777, nil
+	case executable:
+		return content, 0o755, r.unaltered(ctx, entry, content)
+	}
+	return content, 0o644, r.unaltered(ctx, entry, content)
+}
+
+// treeEntry finds path in a commit. ls-tree takes a path for a pattern's
+// beginning: only the very path counts.
+func (r Repo) treeEntry(ctx context.Context, commit, path string) (treeEntry, error) {
+	out, err := r.read(ctx, nil, "ls-tree", "-l", "-z", "--full-tree", commit, "--", path)
+	if err != nil {
+		return treeEntry{}, err
+	}
+	for _, line := range records(out) {
+		e, ok := parseTreeEntry(line)
+		switch {
+		case e.path != path:
+			continue
+		case e.mode == submodule || ok && e.size > maxBlob:
+			return e, ErrUnknown
+		case ok:
+			return e, nil
+		}
+	}
+	return treeEntry{}, fs.ErrNotExist
+}
+
+// unaltered says that a checkout writes the blob as it is. Where a filter or an
+// encoding is named that is not even tried: the one runs a program of the
+// user's, which may go to the network, the other is not always reversible.
+func (r Repo) unaltered(ctx context.Context, e treeEntry, content []byte) error {
+	out, err := r.read(ctx, []byte(e.path+"\x00"), "check-attr", "-z", "--stdin", "filter", "working-tree-encoding")
+	if err != nil {
+		return err
+	}
+	attrs := records(out)
+	if len(attrs) != 6 {
+		return ErrUnknown
+	}
+	for _, value := range []string{attrs[2], attrs[5]} {
+		if value != "unspecified" && value != "unset" {
+			return ErrUnknown
+		}
+	}
+	written, err := r.read(ctx, nil, "cat-file", "--filters", "--path="+e.path, e.id)
+	if err == nil && !bytes.Equal(written, content) {
+		err = ErrUnknown
+	}
+	return err
+}
+
+// Since lists the tracked paths whose content or mode in the work tree differs
+// from what a commit has, sorted. A file that was only touched is compared by
+// content; the index is not written to. Submodules are left out.
+func (r Repo) Since(ctx context.Context, commit string) ([]string, error) {
+	const op = "compare the work tree"
+	if err := checkCommit(op, commit); err != nil {
+		return nil, err
+	}
+	out, err := r.read(ctx, nil, "diff-index", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
+		"--ignore-submodules=all", commit, "--")
+	if err != nil {
+		if unlessRefused(err) == nil {
+			err = forkbox.Errorf(forkbox.Invalid, op, "%w", err)
+		}
+		return nil, err
+	}
+	var paths []string
+	for _, line := range records(out) { // "PLUS<tab>MINUS<tab>PATH"
+		if f := strings.SplitN(line, "\t", 3); len(f) == 3 {
+			paths = append(paths, f[2])
+		}
+	}
+	return paths, nil
+}
