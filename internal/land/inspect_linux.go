@@ -1,0 +1,206 @@
+package land
+
+import (
+	"bytes"
+	"errors"
+	"path"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+)
+
+// inspection goes through what a landing put and tells what is not as it was
+// put: things that changed, and things in new directories that others made.
+type inspection struct {
+	*site
+	slots  bool // look in the slots, not in the tree
+	dirs   []*newDir
+	judge  func(*record, *left) (why string, err error)
+	report func(flip *record, p, why string)
+}
+
+// newDir is a directory that was put, while what was put into it comes by.
+type newDir struct {
+	put, flip *record // flip is the one that all of it landed with
+	names     map[string]bool
+}
+
+func (in *inspection) run(lefts *journal) error {
+	if err := eachLeft(in.plan.forward(0, in.plan.size), ahead(lefts), in.visit); err != nil {
+		return err
+	}
+	return in.leave("")
+}
+
+func (in *inspection) visit(r *record, l *left) error {
+	if err := in.leave(r.Path); err != nil {
+		return err
+	}
+	flip := r
+	if n := len(in.dirs); n > 0 && r.Path != in.dirs[n-1].put.Path {
+		in.dirs[n-1].names[path.Base(r.Path)] = true
+		if r.Inside {
+			flip = in.dirs[n-1].flip
+		}
+	}
+	why, err := in.judge(r, l)
+	if err != nil {
+		return failed(opUndo, r.Path, err)
+	}
+	if why != "" {
+		in.report(flip, r.Path, why)
+	}
+	if r.Op == Put && r.New.isDir() {
+		in.dirs = append(in.dirs, &newDir{r, flip, map[string]bool{}})
+	}
+	return nil
+}
+
+// leave looks, in the directories that p is not in, for what was not put.
+func (in *inspection) leave(p string) error {
+	for n := len(in.dirs) - 1; n >= 0 && !forkbox.Within(p, in.dirs[n].put.Path); n-- {
+		d := in.dirs[n]
+		in.dirs = in.dirs[:n]
+		if err := in.strangers(d); err != nil {
+			return failed(opUndo, d.put.Path, err)
+		}
+	}
+	return nil
+}
+
+func (in *inspection) strangers(d *newDir) error {
+	fd, err := in.openPut(d.put)
+	if err != nil || fd < 0 {
+		return err
+	}
+	names, err := list(fd)
+	if errors.Is(err, unix.EACCES) {
+		return nil // not ours to read, so nor to write
+	}
+	for _, name := range names {
+		if !d.names[name] {
+			in.report(d.flip, join(d.put.Path, name), "it was made since")
+		}
+	}
+	return err
+}
+
+// openPut opens a directory that was put, if it is still the same one.
+func (in *inspection) openPut(r *record) (int, error) {
+	var fd int
+	var err error
+	if in.slots {
+		fd, err = in.places[r.Place].tree.dir("/" + r.Slot)
+	} else {
+		fd, err = in.tree.dir(r.Path)
+	}
+	for _, e := range []error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES} {
+		if errors.Is(err, e) {
+			return -1, nil
+		}
+	}
+	if err != nil {
+		return -1, err
+	}
+	now, err := fstat(fd)
+	if err != nil || !now.is(r.New) {
+		return -1, err
+	}
+	return fd, nil
+}
+
+// inspectLanded finds what must not be rolled back.
+func (d *driver) inspectLanded() error {
+	in := &inspection{site: d.site, report: d.leaveAlone}
+	in.judge = func(r *record, _ *left) (string, error) {
+		if !r.Inside {
+			return "", nil // the rollback looks at it itself
+		}
+		return d.edited(r, d.tree.look, r.Path)
+	}
+	return in.run(nil)
+}
+
+// inspectSlots looks again when the new directories are back in their slots.
+func (d *driver) inspectSlots() error {
+	in := &inspection{site: d.site, slots: true, report: d.leaveAlone}
+	in.judge = func(r *record, _ *left) (string, error) {
+		if !r.Inside || d.places[r.Place].fd < 0 {
+			return "", nil
+		}
+		return d.edited(r, d.places[r.Place].tree.look, "/"+r.Slot)
+	}
+	return in.run(nil)
+}
+
+func (d *driver) leaveAlone(flip *record, p, why string) {
+	d.leave(p, d.kept(flip, why))
+	d.skip[flip.N] = true
+}
+
+// edited says whether something inside a new directory was written to. What
+// is not there is not there yet, or no loss.
+func (d *driver) edited(r *record, look func(string) (*object, error), p string) (string, error) {
+	now, err := look(p)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EACCES) {
+		return "", nil
+	}
+	if err != nil || !now.is(r.New) || r.New.asBefore(now) {
+		return "", err
+	}
+	return "it was changed meanwhile", nil
+}
+
+// changedSince says whether what a landing left at a path is different now.
+// The inode's time tells fast that it is not; when that differs, the content
+// and the attributes decide.
+func (s *site) changedSince(r *record, l *left) (string, error) {
+	now, err := s.tree.look(r.Path)
+	if errors.Is(err, unix.EACCES) && l.Now == nil {
+		return "", nil // could not be looked at then, either
+	}
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case now == nil && l.Now == nil:
+		return "", nil
+	case l.Now == nil:
+		return "something is there again", nil
+	case now == nil:
+		return "it was deleted since", nil
+	case now.Ino == l.Now.Ino && now.Ctime == l.Now.Ctime:
+		return "", nil
+	case now.format() != l.Now.format() || now.Rdev != l.Now.Rdev:
+		return "it was replaced since", nil
+	case !sameAttrs(now, l.Now):
+		return "its mode or owner changed since", nil
+	}
+	return s.differentContent(r, now)
+}
+
+func (s *site) differentContent(r *record, now *object) (string, error) {
+	dir, name, err := s.tree.parent(r.Path)
+	if err != nil {
+		return "", err
+	}
+	full, err := look(dir, name)
+	if err != nil {
+		return "", err
+	}
+	if r.New != nil && !sameXattrs(full.Xattrs, r.New.Xattrs) {
+		return "its attributes changed since", nil
+	}
+	if !r.hasSum() {
+		return "", nil
+	}
+	sum, _, err := sumOf(dir, name, now)
+	if errors.Is(err, unix.EACCES) {
+		return "it cannot be read to see whether it changed", nil
+	}
+	if err == nil && !bytes.Equal(sum, r.Sum) {
+		return "its content changed since", nil
+	}
+	return "", err
+}

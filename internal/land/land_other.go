@@ -1,0 +1,55 @@
+//go:build !linux
+
+package land
+
+import (
+	"context"
+	"os"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Landing is a landing that goes on. There are none on this system.
+type Landing struct{}
+
+func unsupported(op string) error {
+	return forkbox.Errorf(forkbox.Unsupported, op, "changes can be landed on Linux only")
+}
+
+// Begin starts a landing.
+func Begin(context.Context, Config) (*Landing, error) {
+	return nil, unsupported("land the changes")
+}
+
+// Stage prepares one item.
+func (*Landing) Stage(context.Context, Item) ([32]byte, error) {
+	return [32]byte{}, unsupported("land the changes")
+}
+
+// Commit flips the tree.
+func (*Landing) Commit(context.Context) error { return unsupported("land the changes") }
+
+// Abort forgets the landing.
+func (*Landing) Abort() error { return nil }
+
+// Recover decides a landing that was interrupted.
+func Recover(context.Context, Config) (Outcome, error) {
+	return Outcome{}, unsupported("recover the landing")
+}
+
+// Undo takes a landing back.
+func Undo(context.Context, Config, func(path string) bool) error {
+	return unsupported("undo")
+}
+
+// Entries yields what a landing consists of.
+func Entries(string, func(Entry) error) error { return unsupported("read the receipt") }
+
+// Expire deletes what a landing keeps.
+func Expire(context.Context, Config) error { return unsupported("expire the receipt") }
+
+// Kept is how much a landing keeps.
+func Kept(string) (int64, error) { return 0, unsupported("read the receipt") }
+
+// Look says what a tree has at a path.
+func Look(*os.File, string) (*forkbox.Identity, error) { return nil, unsupported("land the changes") }

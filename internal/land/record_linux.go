@@ -1,0 +1,120 @@
+package land
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// record is an item as the journal has it.
+type record struct {
+	N  int `json:"n"` // counts from 1
+	Op Op  `json:"op"`
+	// Asked is the item's own op where another has to be done for it.
+	Asked Op     `json:"asked,omitempty"`
+	Path  string `json:"path"`
+	From  string `json:"from,omitempty"`
+	// At is where Old was when it was staged: a moved directory was not yet
+	// at its new path.
+	At string `json:"at,omitempty"`
+	// Place is the staging directory, Slot the path in it of what is put, and
+	// later of what was there before.
+	Place int    `json:"place"`
+	Slot  string `json:"slot,omitempty"`
+	// Inside marks what is put as a part of a directory that is put: it has
+	// no flip of its own.
+	Inside bool `json:"inside,omitempty"`
+	// Entrywise marks a directory, at Path or From, that the filesystem does
+	// not rename: what is in it is moved to slots one by one.
+	Entrywise bool `json:"entrywise,omitempty"`
+	// Via is the number of the move that brings the directory that Path is in.
+	Via int `json:"via,omitempty"`
+	// Carried marks what lies in such a directory that moves: by the time of
+	// its own flip it has been renamed, and has another ctime.
+	Carried bool            `json:"carried,omitempty"`
+	Old     *object         `json:"old,omitempty"` // what the tree has; for a move, at From
+	New     *object         `json:"new,omitempty"` // what was staged; for an attr, what it becomes
+	Target  string          `json:"target,omitempty"`
+	Link    string          `json:"link,omitempty"` // the file in the tree that it is another name of
+	Sum     []byte          `json:"sum,omitempty"`
+	Tag     json.RawMessage `json:"tag,omitempty"`
+}
+
+// before is where what the record is about was, and is again when the landing
+// was taken back.
+func (r *record) before() string {
+	switch {
+	case r.Op == Move:
+		return r.From
+	case r.At != "":
+		return r.At
+	}
+	return r.Path
+}
+
+// hasSum says whether what is put has content to compare.
+func (r *record) hasSum() bool { return len(r.Sum) > 0 }
+
+// flips says whether the record stands for a flip of its own.
+func (r *record) flips() bool { return !r.Inside && (r.Op == Put || r.Op == Remove) }
+
+// left is what a flip left behind: at the path, and in the slot. There is one
+// for each record, in the same order.
+type left struct {
+	N    int     `json:"n"`
+	Now  *object `json:"now,omitempty"`
+	Slot *object `json:"slot,omitempty"`
+}
+
+func (j *journal) addRecord(r record) error {
+	r.Path, r.From, r.At, r.Slot, r.Target, r.Link = pack(r.Path), pack(r.From), pack(r.At), pack(r.Slot), pack(r.Target), pack(r.Link)
+	return j.add(&r)
+}
+
+// nextRecord reads the next record, or io.EOF.
+func nextRecord(l lines) (*record, error) {
+	var r record
+	if err := nextLine(l, &r); err != nil {
+		return nil, err
+	}
+	r.Path, r.From, r.At, r.Slot, r.Target, r.Link = unpack(r.Path), unpack(r.From), unpack(r.At), unpack(r.Slot), unpack(r.Target), unpack(r.Link)
+	return &r, nil
+}
+
+func nextLine(l lines, v any) error {
+	line, err := l.next()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(line, v)
+}
+
+// each calls visit for the records that l has.
+func each(l lines, visit func(*record) error) error {
+	for {
+		r, err := nextRecord(l)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := visit(r); err != nil {
+			return err
+		}
+	}
+}
+
+// eachLeft does so for records with what was left of each. Without a journal
+// of that, it is nil.
+func eachLeft(l, lefts lines, visit func(*record, *left) error) error {
+	return each(l, func(r *record) error {
+		if lefts == nil {
+			return visit(r, nil)
+		}
+		var was left
+		if err := nextLine(lefts, &was); err != nil {
+			return err
+		}
+		return visit(r, &was)
+	})
+}

@@ -1,0 +1,147 @@
+package land
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Recover decides a landing, or an undo, that was interrupted: it ends where
+// it came from, unless it was done. It can be repeated, and does nothing to
+// one that is decided. A landing that left no trace, or whose directory is
+// gone, is Before; so is one without Keep whose directory is gone.
+func Recover(ctx context.Context, cfg Config) (Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return Outcome{}, err
+	}
+	s, err := openSite(cfg)
+	if errors.Is(err, os.ErrNotExist) {
+		return Outcome{State: Before}, nil
+	}
+	if err != nil {
+		return Outcome{}, forkbox.Wrap(opRecover, err)
+	}
+	defer s.close()
+	m, err := readMarker(cfg.Dir)
+	if err == nil {
+		err = s.openPlaces()
+	}
+	if err != nil {
+		return Outcome{}, forkbox.Wrap(opRecover, err)
+	}
+	o, err := s.decide(m)
+	return o, forkbox.Wrap(opRecover, err)
+}
+
+func (s *site) decide(m marker) (Outcome, error) {
+	switch m.Stage {
+	case staging, rolledBack:
+		return Outcome{State: Before}, s.discard()
+	case committing:
+		torn, err := s.rollback()
+		return outcome(Before, torn), err
+	case undoing:
+		torn, err := s.reland()
+		return outcome(After, torn), err
+	case torn:
+		return Outcome{State: Torn, Torn: m.Torn}, nil
+	}
+	state := After
+	if m.Stage == undone {
+		state = Undone
+	}
+	if m.Expired {
+		return Outcome{State: state}, s.clearOld()
+	}
+	return Outcome{State: state}, s.settle(!m.Discard)
+}
+
+func outcome(state State, torn []forkbox.Caution) Outcome {
+	if len(torn) > 0 {
+		state = Torn
+	}
+	return Outcome{State: state, Torn: torn}
+}
+
+// rollback takes a landing that is not done back to where it came from, and
+// leaves no trace of it, but where somebody changed the tree meanwhile.
+func (s *site) rollback() ([]forkbox.Caution, error) {
+	d := &driver{site: s, to: false, skip: map[int]bool{}}
+	err := s.who.do(func() error {
+		// A new directory in which somebody made a file stays where it is.
+		if err := d.inspectLanded(); err != nil {
+			return err
+		}
+		if err := s.back(d.visitor(), nil); err != nil {
+			return err
+		}
+		// Now that it is out of reach: did it happen after all?
+		return d.inspectSlots()
+	})
+	if err = errors.Join(err, d.err); err == nil {
+		err = s.syncAll()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(d.torn) == 0 {
+		if err := s.tellPutBack(); err != nil {
+			return nil, err
+		}
+		// From here on, that something staged is missing means nothing.
+		if err := mark(s.dir, marker{Stage: rolledBack}); err != nil {
+			return nil, err
+		}
+		return nil, s.discard()
+	}
+	return d.torn, mark(s.dir, marker{Stage: torn, Torn: d.torn})
+}
+
+// tellPutBack tells of everything that was moved away and put back: that it
+// has new times is our doing.
+func (s *site) tellPutBack() error {
+	if s.cfg.PutBack == nil {
+		return nil
+	}
+	return each(s.plan.forward(0, s.plan.size), func(r *record) error {
+		if r.Inside && r.Link == "" {
+			return nil
+		}
+		at := left{}
+		path := r.before()
+		if r.Link != "" {
+			path = r.Link // it had another name for a while
+		}
+		err := s.who.do(func() (err error) { at.Now, err = s.tree.look(path); return err })
+		if err == nil && at.Now != nil {
+			s.cfg.PutBack(entryOf(r, &at))
+		}
+		return nil
+	})
+}
+
+// reland takes an undo that is not done back to where it came from.
+func (s *site) reland() ([]forkbox.Caution, error) {
+	lefts, err := openJournal(s.dir, leftFile)
+	if err != nil {
+		return nil, err
+	}
+	defer lefts.close()
+	if err := s.bring(); err != nil {
+		return nil, err
+	}
+	d := &driver{site: s, to: true}
+	err = s.who.do(func() error { return s.forth(d.visitor(), lefts) })
+	if err = errors.Join(err, d.err); err == nil && len(d.torn) > 0 {
+		return d.torn, mark(s.dir, marker{Stage: torn, Torn: d.torn})
+	}
+	if err == nil {
+		err = s.conclude(done, leftFile, lefts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.settle(true)
+}

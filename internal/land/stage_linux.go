@@ -1,0 +1,221 @@
+package land
+
+import (
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/forkbox/forkbox"
+)
+
+// frame is a directory that is put or moved, while items below it come.
+type frame struct {
+	path  string
+	put   *record // staged: what comes below it is put into it
+	item  *Item
+	moved bool // what comes below it is flipped after it
+}
+
+func (l *Landing) stage(r *record, it *Item, src *source) error {
+	if err := l.leave(it.Path); err != nil {
+		return err
+	}
+	if m := l.moveAround(it.Path); m != nil {
+		r.Via, r.Carried = m.N, m.Entrywise
+	}
+	switch it.Op {
+	case Put:
+		return l.stagePut(r, it, src)
+	case Remove:
+		return l.stageRemove(r, it)
+	case Attr:
+		return l.stageAttr(r, it, src)
+	case Move:
+		return l.stageMove(r, it)
+	}
+	return forkbox.Errorf(forkbox.Invalid, opLand, "%q is not known as an operation", it.Op)
+}
+
+// leave finishes the directories that p is not in. Their mode and times come
+// last: what was put into them would be refused, or change them.
+func (l *Landing) leave(p string) error {
+	for n := len(l.frames) - 1; n >= 0 && !forkbox.Within(p, l.frames[n].path); n-- {
+		f := l.frames[n]
+		l.frames = l.frames[:n]
+		if f.put == nil {
+			continue
+		}
+		if err := l.finish(f.put, f.item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// around is the staged directory that a path is put into, or nil.
+func (l *Landing) around() *record {
+	if n := len(l.frames); n > 0 && !l.frames[n-1].moved {
+		return l.frames[n-1].put
+	}
+	return nil
+}
+
+func (l *Landing) stagePut(r *record, it *Item, src *source) error {
+	if kernelMode(it.Node.Mode) == 0 || it.Path == "/" {
+		return forkbox.Errorf(forkbox.Invalid, opLand, "%q cannot be put: mode %s", it.Path, it.Node.Mode)
+	}
+	if err := l.slotFor(r, it); err != nil {
+		return err
+	}
+	if err := l.make(r, it, src); err != nil {
+		return failed(opLand, it.Path, err)
+	}
+	if it.Node.Nlink > 1 && !r.New.isDir() && r.Link == "" {
+		l.spots[it.Path] = spot{r.Place, r.Slot, r.Sum}
+	}
+	if r.New.isDir() {
+		l.frames = append(l.frames, frame{path: it.Path, put: r, item: it})
+	}
+	return nil
+}
+
+// slotFor decides where something new is staged: in the directory that it is
+// put into if that is new as well, else in a slot of its own.
+func (l *Landing) slotFor(r *record, it *Item) (err error) {
+	if dir := l.around(); dir != nil {
+		if it.Expect != nil || dir.Path != path.Dir(it.Path) {
+			return forkbox.Errorf(forkbox.Invalid, opLand, "%q lies in a new directory, where only what was put is", it.Path)
+		}
+		r.Inside, r.Place, r.Slot = true, dir.Place, dir.Slot+"/"+path.Base(it.Path)
+		return nil
+	}
+	at := l.located(it.Path)
+	if r.Old, err = l.expect(at, it, true); err != nil {
+		return err
+	}
+	return l.ownSlot(r, at)
+}
+
+func (l *Landing) ownSlot(r *record, at string) error {
+	p, err := l.placeFor(path.Dir(at))
+	if err != nil {
+		return err
+	}
+	r.Place, r.Slot, r.At = p.K, strconv.Itoa(r.N), at
+	// overlayfs renames a directory of a lower layer only with a feature that
+	// is off in most mounts, and cannot tell beforehand.
+	r.Entrywise = p.Overlay && r.Old.isDir()
+	return nil
+}
+
+// located is where a path of the tree to come is in the tree as it is: moved
+// directories are still where they were.
+func (l *Landing) located(p string) string {
+	if m := l.moveAround(p); m != nil {
+		return rebase(p, m.Path, m.From)
+	}
+	return p
+}
+
+// moveAround is the move that brings the directory that p is in, or nil.
+func (l *Landing) moveAround(p string) (best *record) {
+	for _, m := range l.moves {
+		if forkbox.Within(p, m.Path) && (best == nil || len(m.Path) > len(best.Path)) {
+			best = m
+		}
+	}
+	return best
+}
+
+func (l *Landing) stageRemove(r *record, it *Item) (err error) {
+	if l.around() != nil || it.Expect == nil || it.Path == "/" {
+		return forkbox.Errorf(forkbox.Invalid, opLand, "%q cannot be removed: nothing is known to be there", it.Path)
+	}
+	at := l.located(it.Path)
+	if r.Old, err = l.expect(at, it, true); err != nil {
+		return err
+	}
+	return l.ownSlot(r, at)
+}
+
+func (l *Landing) stageMove(r *record, it *Item) (err error) {
+	// It may go below its own place: something new, or another one, is there by
+	// then. Otherwise the flip fails.
+	if it.Expect == nil || it.From == "/" || it.Path == "/" || it.Path == it.From {
+		return forkbox.Errorf(forkbox.Invalid, opLand, "%q cannot be moved to %q", it.From, it.Path)
+	}
+	if r.Old, err = l.expect(it.From, it, false); err != nil {
+		return err
+	}
+	if err := l.ownSlot(r, it.From); err != nil {
+		return err
+	}
+	l.moves = append(l.moves, r)
+	l.frames = append(l.frames, frame{path: it.Path, moved: true})
+	return nil
+}
+
+// expect looks at a path and refuses when that is not what the caller saw.
+func (l *Landing) expect(at string, it *Item, whole bool) (*object, error) {
+	now, err := l.tree.look(at)
+	if err != nil {
+		return nil, failed(opLand, it.Path, err)
+	}
+	var want *object
+	if it.Expect != nil {
+		want = &object{Identity: *it.Expect}
+	}
+	if want == nil && it.Op == Put && now.isDir() {
+		// A move that comes later may take it away: see vacate.
+		l.inTheWay = append(l.inTheWay, at)
+		return nil, nil
+	}
+	if why := l.differs(now, want, whole); why != "" {
+		return nil, conflict(opLand, it.Path, why)
+	}
+	return now, nil
+}
+
+// vacate checks that what is where something new goes is moved away.
+func (l *Landing) vacate() error {
+	for _, p := range l.inTheWay {
+		moves := func(r *record) bool { return r.From == p }
+		if !slices.ContainsFunc(l.moves, moves) {
+			return conflict(opLand, p, "something is there by now")
+		}
+	}
+	return nil
+}
+
+// changed is differs for a record that is about to land.
+func (s *site) changed(r *record, now, want *object, whole bool) string {
+	if !r.Carried || now == nil || want == nil {
+		return s.differs(now, want, whole)
+	}
+	if now.format() != want.format() || !now.isDir() && !now.sameContent(want) {
+		return "it changed meanwhile"
+	}
+	return ""
+}
+
+// differs says why something is not what was seen before, or nothing. whole
+// has it look at a directory's time as well: names came or went in it.
+func (s *site) differs(now, want *object, whole bool) string {
+	switch {
+	case want == nil && now == nil:
+		return ""
+	case want == nil:
+		return "something is there by now"
+	case now == nil:
+		return "it is gone"
+	case now.Ino != want.Ino:
+		return "it was replaced meanwhile"
+	case now.isDir() && !whole:
+		return ""
+	case now.Ctime != want.Ctime && !s.touched[now.inode()]:
+		return "it changed meanwhile"
+	case !now.isDir() && now.Size != want.Size:
+		return "it changed meanwhile"
+	}
+	return ""
+}

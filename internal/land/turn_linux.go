@@ -1,0 +1,177 @@
+package land
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// turn brings one record to the driver's side, unless it is there.
+func (d *driver) turn(r *record, l *left) error {
+	if d.places[r.Place].fd < 0 {
+		return conflict(opRecover, r.Path, "its staging directory is gone")
+	}
+	f, err := d.sight(r, l)
+	if err != nil {
+		return failed(opRecover, r.Path, err)
+	}
+	if d.to && r.Entrywise && !(f.landed && r.New != nil) {
+		if err := d.evacuate(r, r.Path, d.unedited()); err != nil {
+			return failed(opRecover, r.Path, err)
+		}
+		f.here = nil
+	}
+	if err := d.turnFlip(r, l, f); err != nil {
+		return failed(opRecover, r.Path, err)
+	}
+	if !d.to && r.Entrywise {
+		return failed(opRecover, r.Path, d.refill(r))
+	}
+	return nil
+}
+
+// refill populates a directory again that was evacuated. In one that moves,
+// that can only have begun when the move was complete; before, what is at the
+// path, if anything, is something else.
+func (d *driver) refill(r *record) error {
+	there, err := d.arrived(r.Via)
+	if err != nil {
+		return err
+	}
+	if !there {
+		if begun, err := d.lastIsOut(r); err != nil || !begun {
+			return err
+		}
+	}
+	return d.populate(r, r.Path)
+}
+
+// lastIsOut says whether the last part is in its slot: it leaves first and
+// returns last.
+func (d *driver) lastIsOut(r *record) (bool, error) {
+	var last part
+	at := d.ranges[r.N]
+	if err := nextLine(d.parts.backward(at.from, at.to), &last); err != nil {
+		return false, err
+	}
+	there, err := d.places[r.Place].lookSlot(last.Slot)
+	if err == nil && there == nil {
+		there, err = d.places[r.Place].lookSlot(last.Slot + leaving)
+	}
+	return there != nil, err
+}
+
+// sighting is what is found at both ends of a flip.
+type sighting struct {
+	here, there   *object // at the path, in the slot
+	landed, known bool
+}
+
+func (d *driver) sight(r *record, l *left) (f sighting, err error) {
+	f.here, err = d.tree.look(r.Path)
+	if errors.Is(err, unix.ELOOP) {
+		err = nil // somebody put a symlink on the way: ours is not there
+	}
+	if err == nil {
+		f.there, err = d.places[r.Place].lookSlot(r.Slot)
+	}
+	f.landed, f.known = hasLanded(r, l, f.here, f.there)
+	return f, err
+}
+
+func (d *driver) turnFlip(r *record, l *left, f sighting) error {
+	switch {
+	case !f.known:
+		return conflict(opRecover, r.Path, d.kept(r, "something else is there by now"))
+	case f.landed == d.to:
+		return d.mend(r.Path, r.settled(d.to, l))
+	}
+	if why := d.mayTurn(r, l, f.here); why != "" {
+		return conflict(opRecover, r.Path, d.kept(r, why))
+	}
+	if f.here == nil && f.there == nil {
+		return nil
+	}
+	dir, name, err := d.tree.parent(r.Path)
+	if err != nil {
+		return err
+	}
+	if err := d.swap(dir, name, f.here, r, f.there); err != nil {
+		return err
+	}
+	return d.mend(r.Path, r.settled(d.to, l))
+}
+
+// hasLanded says on which side a flip is. Before the landing was done, what
+// was staged tells: it is in the slot or at the path. Afterwards what is kept
+// tells, for an undo may be forced over something that was never staged.
+func hasLanded(r *record, l *left, here, there *object) (landed, known bool) {
+	switch {
+	case l != nil && l.Slot != nil:
+		return there.is(l.Slot), there.is(l.Slot) || here.is(l.Slot)
+	case l != nil:
+		return there == nil, true
+	case r.New != nil:
+		return here.is(r.New), here.is(r.New) || there.is(r.New)
+	}
+	return there != nil, true
+}
+
+// mayTurn refuses to move away what somebody changed meanwhile.
+func (d *driver) mayTurn(r *record, l *left, here *object) string {
+	if d.force != nil {
+		if d.force(r.Path) || r.New == nil && here == nil {
+			return ""
+		}
+		why, _ := d.changedSince(r, l)
+		return why
+	}
+	var ours *object // what this landing, or its undo, put at the path
+	switch {
+	case !d.to:
+		ours = r.New
+	case l != nil:
+		ours = l.Slot
+	}
+	switch {
+	case ours == nil && here != nil:
+		return "something new is there"
+	case ours != nil && !ours.asBefore(here):
+		return "it was changed meanwhile"
+	}
+	return ""
+}
+
+// settled is what a flip leaves at its path on one side.
+func (r *record) settled(landed bool, l *left) *object {
+	if landed && l != nil {
+		return l.Now
+	}
+	return r.Old
+}
+
+// mend is for a crash that came while a directory was loosened for a rename.
+func (d *driver) mend(p string, want *object) error {
+	if !want.isDir() {
+		return nil
+	}
+	h, err := d.openAt(p)
+	if err != nil {
+		return gone(err)
+	}
+	defer unix.Close(h.fd)
+	now, err := fstat(h.fd)
+	if err != nil || !now.is(want) || now.Mode == want.Mode || now.Mode != want.Mode|0o200 {
+		return err
+	}
+	return h.chmod(want.Mode)
+}
+
+// kept adds to a reason where the other object is.
+func (d *driver) kept(r *record, why string) string {
+	p := d.places[r.Place]
+	if there, err := p.lookSlot(r.Slot); err != nil || there == nil {
+		return why
+	}
+	return why + "; the other version is kept as " + join(join(p.In, d.name), r.Slot)
+}
