@@ -33,5 +33,20 @@ type Ledger interface {
 	// Execs lists those of a box, oldest first.
 	Execs(ctx context.Context, box string) ([]Exec, error)
 
+	// AddReceipt records an apply before it does anything.
+	AddReceipt(ctx context.Context, r Receipt) error
+	// UpdateReceipt replaces the record of an existing receipt.
+	UpdateReceipt(ctx context.Context, r Receipt) error
+	// DeleteReceipt forgets one. It can be repeated.
+	DeleteReceipt(ctx context.Context, id string) error
+	// Receipt finds one by exact id.
+	Receipt(ctx context.Context, id string) (Receipt, error)
+	// Receipts lists those of one owner, newest first; a nil uid means
+	// everybody's. With states given, only those in one of them. They outlive
+	// their box.
+	Receipts(ctx context.Context, uid *int, states ...ReceiptState) ([]Receipt, error)
+	// ReceiptsOf lists those of one box, oldest first.
+	ReceiptsOf(ctx context.Context, box string) ([]Receipt, error)
+
 	Close() error
 }

@@ -31,9 +31,9 @@ type Provider interface {
 	// repeated: removing what is gone succeeds.
 	Remove(ctx context.Context, box Box) error
 
-	// Changes calls yield for every change of the box, in path order within
-	// each filesystem. Its cost depends on what changed, not on the base.
-	Changes(ctx context.Context, box Box, yield func(Change) error) error
+	// Changes calls yield for every change of the box, in path order. Its
+	// cost depends on what changed, not on the base.
+	Changes(ctx context.Context, box Box, yield func(Change, Sides) error) error
 
 	// Checks tries what this provider needs on this host, for real.
 	Checks(ctx context.Context) []Check
@@ -56,6 +56,10 @@ type Instance interface {
 	Kill(ctx context.Context, execID string, grace Grace) error
 	Resize(ctx context.Context, execID string, size Size) error
 	Processes(ctx context.Context) ([]Process, error)
+
+	// Root opens the box's root directory as its processes see it. What is
+	// written below it is a change of the box like any other.
+	Root() (*os.File, error)
 
 	// Stop ends every process in the box and waits until its mounts and
 	// namespaces are gone.

@@ -16,10 +16,14 @@ type ErrorBody struct {
 	Error *forkbox.Error `json:"error"`
 }
 
+// longestRefusal has room for an error that is about every file of a large
+// tree, each with its reason.
+const longestRefusal = 256 << 20
+
 // refusal is the error in a response that is not a success.
 func refusal(op string, resp *http.Response) error {
 	var body ErrorBody
-	err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&body)
+	err := json.NewDecoder(io.LimitReader(resp.Body, longestRefusal)).Decode(&body)
 	if err != nil || body.Error == nil {
 		return forkbox.Errorf(forkbox.Internal, op, "the daemon answered %s", resp.Status).
 			Hint("is that socket a forkbox daemon's? see: forkbox doctor")

@@ -2,7 +2,9 @@ package providertest
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 
@@ -12,13 +14,14 @@ import (
 var changeStories = []story{
 	{name: "AddedModifiedDeleted", run: addedModifiedDeleted},
 	{name: "NoneIsNone", run: noChanges},
+	{name: "Root", run: rootOfTheBox},
 }
 
 // changes lists what a box changed below dir.
 func (l *Lab) changes(box forkbox.Box, dir string) map[string]forkbox.Kind {
 	l.t.Helper()
 	found := map[string]forkbox.Kind{}
-	err := l.Provider.Changes(context.Background(), box, func(c forkbox.Change) error {
+	err := l.Provider.Changes(context.Background(), box, func(c forkbox.Change, _ forkbox.Sides) error {
 		if name, ok := strings.CutPrefix(c.Path, dir); ok {
 			found[name] = c.Kind
 		}
@@ -52,5 +55,38 @@ func noChanges(t *testing.T, l *Lab) {
 	stop(t, l.Start(box), 0)
 	if got := l.changes(box, ""); len(got) != 0 {
 		t.Errorf("a box in which nothing was done has changed %v", got)
+	}
+}
+
+// rootOfTheBox: what is written below it from outside is in the box, is one of
+// its changes, and is not in reality.
+func rootOfTheBox(t *testing.T, l *Lab) {
+	dir := Tree(t, map[string]string{"edit": "old"})
+	r := l.Start(l.Box())
+	root, err := r.Instance.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	below := fmt.Sprintf("/proc/self/fd/%d%s", root.Fd(), dir)
+	for name, content := range map[string]string{"new": "from outside", "edit": "edited"} {
+		if err := os.WriteFile(below+"/"+name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Sh("cat " + dir + "/" + name); got != content {
+			t.Errorf("the box reads %q in %s", got, name)
+		}
+	}
+	want := map[string]forkbox.Kind{"/new": forkbox.Added, "/edit": forkbox.Modified}
+	if got := l.changes(r.Box, dir); !maps.Equal(got, want) {
+		t.Errorf("changes: %v", got)
+	}
+	if real, _ := os.ReadFile(dir + "/edit"); string(real) != "old" {
+		t.Errorf("reality has %q", real)
+	}
+	stop(t, r, 0)
+	if late, err := r.Instance.Root(); err == nil {
+		late.Close()
+		t.Error("a stopped box has a root")
 	}
 }

@@ -37,7 +37,7 @@ func Run(t *testing.T, f Factory) {
 		{"Attach", fixture.Traits.Attach, nil, attachStories},
 		{"Apart", true, nil, apartStories},
 		{"Network", fixture.Traits.Network, nil, networkStories},
-		{"Changes", fixture.Traits.Changes, nil, changeStories},
+		{"Changes", fixture.Traits.Changes, nil, append(changeStories, fidelityStories...)},
 	}
 	for _, g := range groups {
 		if !g.has {

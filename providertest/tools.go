@@ -8,7 +8,7 @@ import (
 )
 
 // tools are those that the suite itself runs in boxes.
-var tools = Tools{"listen": listen, "argv": argv}
+var tools = Tools{"listen": listen, "argv": argv, "setxattr": setxattr}
 
 // listen binds an address, says so, answers "hello" to whoever connects, and
 // ends with its standard input.

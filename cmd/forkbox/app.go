@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"os"
@@ -16,6 +17,7 @@ type app struct {
 	args   []string
 	stdout io.Writer
 	stderr io.Writer
+	stdin  *bufio.Reader // of answers(), once something was asked
 	json   bool
 }
 
@@ -58,6 +60,7 @@ func (a *app) shyClient() *client.Client { return client.New(client.DefaultSocke
 const (
 	groupStart   = "start"
 	groupLook    = "look"
+	groupLand    = "land"
 	groupManage  = "manage"
 	groupMachine = "machine"
 )
@@ -73,6 +76,8 @@ box and nothing else.`,
   forkbox new --name try           a box to work in
   forkbox shell try                a shell in it
   forkbox diff try                 what differs from reality
+  forkbox apply try                land it, whole
+  forkbox undo                     or take that back
   forkbox rm try                   as if it had never been`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -86,6 +91,7 @@ box and nothing else.`,
 	root.AddGroup(
 		&cobra.Group{ID: groupStart, Title: "Start here:"},
 		&cobra.Group{ID: groupLook, Title: "Look:"},
+		&cobra.Group{ID: groupLand, Title: "Land:"},
 		&cobra.Group{ID: groupManage, Title: "Manage:"},
 		&cobra.Group{ID: groupMachine, Title: "Machine:"},
 	)
@@ -100,7 +106,8 @@ func (a *app) addVerbs(root *cobra.Command) {
 		verbs []*cobra.Command
 	}{
 		{groupStart, []*cobra.Command{a.runVerb(), a.newVerb(), a.shellVerb(), a.execVerb()}},
-		{groupLook, []*cobra.Command{a.lsVerb(), a.showVerb(), a.diffVerb(), a.psVerb(), a.logsVerb()}},
+		{groupLook, []*cobra.Command{a.lsVerb(), a.showVerb(), a.diffVerb(), a.statusVerb(), a.psVerb(), a.logsVerb()}},
+		{groupLand, []*cobra.Command{a.applyVerb(), a.undoVerb(), a.receiptsVerb(), a.syncVerb(), a.discardVerb()}},
 		{groupManage, []*cobra.Command{a.startVerb(), a.stopVerb(), a.killVerb(), a.rmVerb()}},
 		{groupMachine, []*cobra.Command{a.doctorVerb(), a.serveVerb(), a.versionVerb(), a.completionVerb(), a.manVerb()}},
 	}

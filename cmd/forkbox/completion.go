@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"time"
 
@@ -14,7 +15,7 @@ func (a *app) completionVerb() *cobra.Command {
 		Use:   "completion bash|zsh|fish",
 		Short: "Print a completion script for your shell",
 		Long: `Print a completion script for your shell. It completes verbs, flags and the names
-of boxes; it never starts a daemon.`,
+of boxes and receipts; it never starts a daemon.`,
 		Example: `  source <(forkbox completion bash)
   forkbox completion zsh > "${fpath[1]}/_forkbox"
   forkbox completion fish > ~/.config/fish/completions/forkbox.fish`,
@@ -62,4 +63,30 @@ func (a *app) completeBoxes(most int) cobra.CompletionFunc {
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// completeBoxThenPaths offers boxes first, and then files as the shell does.
+func (a *app) completeBoxThenPaths(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return a.completeBoxes(1)(cmd, args, word)
+}
+
+// completeReceipts offers ids of receipts, with what they are.
+func (a *app) completeReceipts(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+	defer cancel()
+	receipts, err := a.shyClient().Receipts(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var ids []string
+	for _, r := range receipts {
+		ids = append(ids, fmt.Sprintf("%s\t%s of %s, %s", r.ID, plural(r.Paths, "path"), r.BoxName, ago(r.Created)))
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
 }

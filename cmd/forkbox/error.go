@@ -49,9 +49,40 @@ func (a *app) report(e *forkbox.Error) {
 		return
 	}
 	fmt.Fprintf(a.stderr, "%s %s\n", a.paint(red, "error:"), printable(e.Error()))
+	a.listItems(e.Items)
 	for _, hint := range e.Hints {
 		fmt.Fprintf(a.stderr, "%s %s\n", a.paint(bold, "hint:"), printable(hint))
 	}
+}
+
+// shownItems is how many paths of an error fit on a screen or two; --json has
+// them all.
+const shownItems = 100
+
+// listItems names the paths that something is about, each with its reason.
+func (a *app) listItems(items []forkbox.Caution) {
+	at := here()
+	for i, item := range items {
+		if i == shownItems {
+			a.say("  and %d more", len(items)-i)
+			return
+		}
+		a.say("  %s: %s", printable(at.show(item.Path)), printable(item.Why))
+	}
+}
+
+// advise adds a hint to an error of a code, unless one of its own says it.
+func advise(err error, code forkbox.Code, flag, format string, args ...any) error {
+	var e *forkbox.Error
+	if !errors.As(err, &e) || e.Code != code {
+		return err
+	}
+	for _, hint := range e.Hints {
+		if strings.Contains(hint, flag) {
+			return err
+		}
+	}
+	return e.Hint(format, args...)
 }
 
 // each does the same to several, reports what fails, and goes on.

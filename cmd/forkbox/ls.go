@@ -11,10 +11,12 @@ import (
 
 func (a *app) lsVerb() *cobra.Command {
 	return &cobra.Command{
-		Use:               "ls",
-		Aliases:           []string{"list"},
-		Short:             "List your boxes",
-		Long:              "List your boxes, oldest first. Those of other users are not shown.",
+		Use:     "ls",
+		Aliases: []string{"list"},
+		Short:   "List your boxes",
+		Long: `List your boxes, oldest first. Those of other users are not shown. A box is stale
+when another one landed a path that it changed as well: forkbox show says which, and
+forkbox sync brings it up to date.`,
 		Example:           "  forkbox ls\n  forkbox ls --json | jq -r '.boxes[].name'",
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -37,6 +39,13 @@ func (a *app) lsVerb() *cobra.Command {
 
 func writeBoxes(w io.Writer, boxes []forkbox.Box) {
 	for _, b := range boxes {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", b.Name, b.ID, b.State, b.Net, ago(b.Created), printable(b.Dir))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", b.Name, b.ID, stateText(b), b.Net, ago(b.Created), printable(b.Dir))
 	}
+}
+
+func stateText(b forkbox.Box) string {
+	if b.Stale != "" {
+		return string(b.State) + ", stale"
+	}
+	return string(b.State)
 }

@@ -42,6 +42,7 @@ const (
 	red    colour = "31"
 	green  colour = "32"
 	yellow colour = "33"
+	cyan   colour = "36"
 	bold   colour = "1"
 )
 
@@ -50,11 +51,17 @@ const (
 func (a *app) paint(c colour, text string) string { return paintFor(a.stderr, c, text) }
 
 func paintFor(w io.Writer, c colour, text string) string {
-	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !isTerminal(w) {
+	if !takesColour(w) {
 		return text
 	}
-	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+	return c.paint(text)
 }
+
+func takesColour(w io.Writer) bool {
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w)
+}
+
+func (c colour) paint(text string) string { return "\x1b[" + string(c) + "m" + text + "\x1b[0m" }
 
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
@@ -104,6 +111,14 @@ func printable(text string) string {
 		return strconv.Quote(text)
 	}
 	return text
+}
+
+// plural reads "1 path", "2 paths".
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // commandLine is a command as a shell would take it.

@@ -14,13 +14,18 @@ import (
 func (a *app) runVerb() *cobra.Command {
 	r := &runner{app: a}
 	cmd := &cobra.Command{
-		Use:   "run [--keep|--discard] [--name N] [--net none|host] [flags] -- CMD…",
+		Use:   "run [--apply] [--keep|--discard] [--name N] [--net none|host] [flags] -- CMD…",
 		Short: "Run a command on a clone of this machine and see what it changed",
 		Long: `Run a command on a clone of this machine. Reality stays as it is. Afterwards a
 summary of what changed is on stderr, every deletion included, and on a terminal
-you are asked whether to keep or discard the box. Without a terminal it is kept;
-a box in which nothing changed is discarded. Either way nothing runs in it any
-more.
+you are asked whether to apply the changes, or to keep or discard the box.
+Without a terminal it is kept; a box in which nothing changed is discarded.
+Either way nothing runs in it any more.
+
+With --apply the workspace (the git work tree, or the current directory) lands
+when the command succeeded; forkbox undo takes it back. What deserves a second
+look is asked about at a terminal, and refused without one: then the box is kept
+and the exit code is 125. So is a box with changes that did not land.
 
 run behaves like env or nice: stdin, stdout, stderr, signals, working directory
 and environment are those of the command, and its exit code is passed on. 125 is
@@ -31,6 +36,7 @@ With --json the document, with box, exec and summary, is on stdout when the
 command has ended, and the command's own stdout goes to stderr. There is no
 question then.`,
 		Example: `  forkbox run -- npm update
+  forkbox run --apply -- npm run format
   forkbox run --discard -- rm -rf /etc
   git ls-files | forkbox run --keep --name tidy -- xargs gofmt -w
   forkbox run --net host --timeout 5m -- apt-get install -y jq`,
@@ -39,6 +45,7 @@ question then.`,
 	}
 	r.box.add(cmd)
 	r.exec.add(cmd)
+	cmd.Flags().BoolVar(&r.apply, "apply", false, "land the workspace if the command succeeds")
 	cmd.Flags().BoolVar(&r.keep, "keep", false, "keep the box, do not ask")
 	cmd.Flags().BoolVar(&r.discard, "discard", false, "discard the box, do not ask")
 	cmd.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "no summary")
@@ -47,17 +54,20 @@ question then.`,
 
 type runner struct {
 	*app
-	box                  boxFlags
-	exec                 execFlags
-	keep, discard, quiet bool
+	box  boxFlags
+	exec execFlags
+
+	apply, keep, discard, quiet bool
+	asked                       bool
 }
 
 // runResult is the document of run --json.
 type runResult struct {
-	Box     forkbox.Box    `json:"box"`
-	Exec    forkbox.Exec   `json:"exec"`
-	Summary client.Summary `json:"summary"`
-	Kept    bool           `json:"kept"`
+	Box     forkbox.Box      `json:"box"`
+	Exec    forkbox.Exec     `json:"exec"`
+	Summary forkbox.Summary  `json:"summary"`
+	Receipt *forkbox.Receipt `json:"receipt,omitempty"`
+	Kept    bool             `json:"kept"`
 }
 
 func (r *runner) run(ctx context.Context, argv []string) error {

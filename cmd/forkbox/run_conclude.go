@@ -1,39 +1,25 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"fmt"
-	"os"
-	"strings"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
 )
 
 // conclude shows what changed and decides what becomes of the box. The exit
-// code is the command's own, whatever happens here.
+// code is the command's own, unless what was to land did not.
 func (r *runner) conclude(ctx context.Context, c *client.Client, signals *signals, result runResult) error {
 	r.explainExit(result.Exec)
-	var err error
-	look := newGlance(result.Box)
-	result.Summary, err = c.Changes(ctx, result.Box.ID, look.add)
-	if err != nil {
-		r.say("warning: %v", err)
-	}
-	known := err == nil
-	if known && !r.quiet && !r.json {
-		r.showSummary(look, result)
-	}
+	known := r.look(ctx, c, &result)
 	signals.release() // the box is at rest: ctrl-C at the question keeps it
-	result.Kept = r.wantKept(result, known)
-	if !result.Kept {
-		defer r.progress("discarding " + result.Box.Name)()
-		if err := c.Remove(ctx, result.Box.ID, true); err != nil {
-			r.say("warning: %v", err)
-			result.Kept = true
-		}
+	fate := r.fate(result, known)
+	var failed error
+	if fate == applyIt {
+		fate, failed = r.land(ctx, c, &result)
 	}
+	result.Kept = fate != discardIt || !r.removed(ctx, c, result.Box)
+	r.tellFate(result, fate)
 	if r.json {
 		if box, err := c.Box(ctx, result.Box.ID); err == nil {
 			result.Box = box
@@ -42,38 +28,35 @@ func (r *runner) conclude(ctx context.Context, c *client.Client, signals *signal
 			return err
 		}
 	}
+	if failed != nil {
+		return failed
+	}
 	return exitOf(result.Exec)
 }
 
-func (r *runner) wantKept(result runResult, known bool) bool {
-	name := result.Box.Name
-	switch {
-	case r.keep || r.discard:
-		return r.keep
-	case known && result.Summary.Total == 0:
+// look reads and shows what changed, in every scope. It asks for neither
+// patches nor hashes: they cost reading every file.
+func (r *runner) look(ctx context.Context, c *client.Client, result *runResult) (known bool) {
+	var shown glances
+	var err error
+	spec := forkbox.DiffSpec{Selection: forkbox.Selection{All: true}}
+	result.Summary, err = c.Changes(ctx, result.Box.ID, spec, shown.add)
+	if err != nil {
+		r.say("warning: %v", err)
 		return false
-	case r.json || r.quiet || !known:
-		return true
-	case isTerminal(os.Stdin) && isTerminal(os.Stderr):
-		return r.ask(name)
 	}
-	r.say("kept as %s. Look: forkbox diff %s   Discard: forkbox rm %s", name, name, name)
+	if !r.quiet && !r.json {
+		r.showSummary(&shown, *result)
+	}
 	return true
 }
 
-// ask takes anything but a clear d for keep: that can be undone.
-func (r *runner) ask(name string) bool {
-	fmt.Fprint(r.stderr, "keep or discard? [k/d] (keep) ")
-	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	if err != nil {
-		fmt.Fprintln(r.stderr)
-	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "d", "discard":
-		r.say("discarded")
+func (r *runner) removed(ctx context.Context, c *client.Client, box forkbox.Box) bool {
+	defer r.progress("discarding " + box.Name)()
+	if err := c.Remove(ctx, box.ID, true); err != nil {
+		r.say("warning: %v", err)
 		return false
 	}
-	r.say("kept. Look: forkbox diff %s   Discard: forkbox rm %s", name, name)
 	return true
 }
 

@@ -34,9 +34,19 @@ func newEngine(ctx context.Context, home string, log *slog.Logger) (server.Engin
 	if err != nil {
 		return nil, nil, err
 	}
+	fence, err := openFence(home)
+	if err != nil {
+		return nil, nil, err
+	}
+	age, size, err := undoLimits()
+	if err != nil {
+		return nil, nil, err
+	}
 	e := engine.New(engine.Config{
 		Ledger: book, Provider: provider, Logs: keptLogs{store},
 		Secrets: secrets.FilterEnv, Hidden: hiddenPaths, CheckAllow: checkAllow, Log: log,
+		Receipts: filepath.Join(home, "receipts"), Bases: store.Base, Fence: fence,
+		UndoAge: age, UndoSize: size,
 	})
 	if err := e.Reconcile(ctx); err != nil {
 		book.Close()

@@ -47,9 +47,15 @@ func (a *app) showVerb() *cobra.Command {
 
 func writeBox(w io.Writer, b forkbox.Box) {
 	rows := [][2]string{
-		{"name", b.Name}, {"id", b.ID}, {"state", string(b.State)}, {"provider", b.Provider},
+		{"name", b.Name}, {"id", b.ID}, {"state", stateText(b)}, {"provider", b.Provider},
 		{"forked from", b.Base.Kind + ", " + ago(b.Base.Fence)}, {"owner", b.Owner.Name}, {"network", string(b.Net)},
 		{"directory", printable(b.Dir)}, {"secrets shown", strings.Join(b.AllowSecrets, ", ")}, {"note", printable(b.Note)},
+	}
+	if b.Stale != "" {
+		rows = append(rows, [2]string{"stale", staleText(b)})
+	}
+	for _, path := range b.Unresolved {
+		rows = append(rows, [2]string{"unresolved", printable(path)})
 	}
 	if b.Pinned {
 		rows = append(rows, [2]string{"kept running", "until: forkbox stop " + b.Name})
@@ -78,4 +84,8 @@ func exitText(exit *forkbox.Exit) string {
 		return fmt.Sprintf("%s (%s)", exit.Cause, exit.Signal)
 	}
 	return string(exit.Cause)
+}
+
+func staleText(b forkbox.Box) string {
+	return printable(b.Stale) + "; bring it up to date: forkbox sync " + b.Name
 }

@@ -2,11 +2,9 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
 )
 
 const (
@@ -14,46 +12,71 @@ const (
 	shownOthers    = 5
 )
 
-// glance keeps the few changes that a summary shows, out of any number.
+// glance keeps the few changes of one scope that a summary shows, out of any
+// number.
 type glance struct {
-	box       forkbox.Box
 	deletions []forkbox.Change
 	others    []forkbox.Change
 }
 
-func newGlance(box forkbox.Box) *glance { return &glance{box: box} }
-
-func (g *glance) add(change forkbox.Change) error {
+func (g *glance) add(change forkbox.Change) {
 	switch {
 	case change.Kind == forkbox.Deleted && len(g.deletions) < shownDeletions:
 		g.deletions = append(g.deletions, change)
 	case change.Kind != forkbox.Deleted && len(g.others) < shownOthers:
 		g.others = append(g.others, change)
 	}
+}
+
+// glances are what a summary shows of each scope. Of noise it shows none.
+type glances struct{ workspace, system glance }
+
+func (g *glances) add(change forkbox.Change) error {
+	switch change.Scope {
+	case forkbox.System:
+		g.system.add(change)
+	case forkbox.Noise:
+	default:
+		g.workspace.add(change)
+	}
 	return nil
 }
 
-// showSummary never hides that something was deleted: deletions come first and
-// have their own limit.
-func (r *runner) showSummary(look *glance, result runResult) {
+// showSummary shows the workspace first, and never hides that something was
+// deleted: deletions come first and have their own limit.
+func (r *runner) showSummary(look *glances, result runResult) {
 	s := result.Summary
-	if s.Total == 0 {
-		if !r.keep && !r.discard {
-			r.say("nothing changed")
-		}
-	} else {
-		r.say("%s %s", r.paint(bold, "box "+look.box.Name+":"), countByKind(s))
-		r.showSome(look.deletions, s.Deleted, "deletions")
-		r.showSome(look.others, s.Total-s.Deleted, "changes")
+	title := r.paint(bold, "box "+result.Box.Name+":")
+	switch {
+	case s.Total > 0 && s.Workspace.Total == 0:
+		r.say("%s nothing changed in the workspace", title)
+	case s.Total > 0:
+		r.say("%s %s", title, countByKind(s.Workspace))
+		r.showSome(look.workspace, s.Workspace)
+	case !r.keep && !r.discard:
+		r.say("nothing changed")
+	}
+	if s.System.Total > 0 {
+		r.say("%s %s%s", r.paint(bold, "system:"), countByKind(s.System), inBrackets(s.Packages))
+		r.showSome(look.system, s.System)
+	}
+	if s.Noise.Total > 0 {
+		r.say("%s %s", r.paint(bold, "noise:"), plural(s.Noise.Total, "change"))
 	}
 	if failed(result.Exec) && result.Box.Net == forkbox.NetNone {
 		r.say("the box has no network; if the command needed it: forkbox run --net host -- %s", commandLine(result.Exec.Argv))
 	}
 }
 
-func (r *runner) showSome(changes []forkbox.Change, total int, what string) {
+func (r *runner) showSome(look glance, count forkbox.Count) {
+	r.showFew(look.deletions, count.Deleted, "deletions")
+	r.showFew(look.others, count.Total-count.Deleted, "changes")
+}
+
+func (r *runner) showFew(changes []forkbox.Change, total int, what string) {
+	at := here()
 	for _, change := range changes {
-		r.say("  %s", changeLine(r.stderr, change))
+		r.say("  %s", changeLine(r.stderr, at, change))
 	}
 	if more := total - len(changes); more > 0 {
 		r.say("  and %d more %s", more, what)
@@ -65,14 +88,14 @@ func failed(exec forkbox.Exec) bool {
 }
 
 // countByKind reads "2 deleted, 1 modified, 3 added".
-func countByKind(s client.Summary) string {
+func countByKind(s forkbox.Count) string {
 	var parts []string
 	for _, row := range []struct {
 		n    int
 		what string
 	}{
-		{s.Deleted, "deleted"}, {s.Modified, "modified"}, {s.Added, "added"},
-		{s.Renamed, "renamed"}, {s.Mode, "with new mode or owner"}, {s.Type, "of another type"},
+		{s.Deleted, "deleted"}, {s.Modified, "modified"}, {s.Added, "added"}, {s.Renamed, "renamed"},
+		{s.Mode, "with new mode or owner"}, {s.Type, "of another type"}, {s.Linked, "linked"},
 	} {
 		if row.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", row.n, row.what))
@@ -84,55 +107,10 @@ func countByKind(s client.Summary) string {
 	return strings.Join(parts, ", ")
 }
 
-// changeLine is a change as one line for the terminal that tty may be.
-func changeLine(tty io.Writer, c forkbox.Change) string {
-	kind := fmt.Sprintf("%-8s", c.Kind)
-	switch c.Kind {
-	case forkbox.Deleted:
-		kind = paintFor(tty, red, kind)
-	case forkbox.Added:
-		kind = paintFor(tty, green, kind)
-	case forkbox.Modified:
-		kind = paintFor(tty, yellow, kind)
-	}
-	return fmt.Sprintf("%s  %7s  %s%s", kind, changeSize(c), changePath(c), changeDetail(c))
-}
-
-func changeSize(c forkbox.Change) string {
-	if c.Type != "file" {
-		return "-"
-	}
-	return size(c.Size)
-}
-
-// changePath marks directories as ls -p does, and quotes what does not print.
-func changePath(c forkbox.Change) string {
-	path := c.Path
-	if len(c.PathBytes) > 0 {
-		path = string(c.PathBytes)
-	}
-	if c.Type == "dir" && !strings.HasSuffix(path, "/") {
-		path += "/"
-	}
-	return printable(path)
-}
-
-func changeDetail(c forkbox.Change) string {
-	var details []string
-	if c.From != "" {
-		details = append(details, "from "+printable(c.From))
-	}
-	if c.Kind == forkbox.Deleted && c.Entries > 0 {
-		details = append(details, fmt.Sprintf("with %d paths below", c.Entries))
-	}
-	if c.Kind == forkbox.Mode && c.Mode != c.OldMode {
-		details = append(details, fmt.Sprintf("%s to %s", c.OldMode, c.Mode))
-	}
-	if c.Hidden {
-		details = append(details, "hidden in the box")
-	}
-	if len(details) == 0 {
+// inBrackets is what package managers did, if they did anything.
+func inBrackets(packages []string) string {
+	if len(packages) == 0 {
 		return ""
 	}
-	return "  (" + strings.Join(details, ", ") + ")"
+	return " (" + printable(strings.Join(packages, ", ")) + ")"
 }

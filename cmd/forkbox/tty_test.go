@@ -94,6 +94,17 @@ func (c *terminal) expect(want string) {
 	c.t.Fatalf("never saw %q in:\n%s", want, c.text())
 }
 
+// sees is expect for what may not come.
+func (c *terminal) sees(want string) bool {
+	for range 100 {
+		if strings.Contains(c.text(), want) {
+			return true
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return false
+}
+
 func (c *terminal) press(keys string) { c.keys.WriteString(keys) }
 
 func (c *terminal) exit() int {

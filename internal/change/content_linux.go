@@ -7,26 +7,32 @@ import (
 )
 
 // comparer holds the buffers of content comparison.
-type comparer struct{ a, b [128 << 10]byte }
+type comparer struct{ a, b []byte }
 
-// same says whether two files have the same bytes. ok is false when one of
-// them cannot be read.
-func (c *comparer) same(dirA int, nameA string, dirB int, nameB string) (same, ok bool, err error) {
+// bufferSize is how much of a file is compared at once.
+const bufferSize = 128 << 10
+
+// same says whether two files have the same bytes. One that cannot be read is
+// not the same.
+func (c *comparer) same(dirA int, nameA string, dirB int, nameB string) (bool, error) {
 	a, fa, err := openContent(dirA, nameA)
 	if err != nil {
-		return false, false, keepFatal(err)
+		return false, keepFatal(err)
 	}
 	defer unix.Close(a)
 	b, fb, err := openContent(dirB, nameB)
 	if err != nil {
-		return false, false, keepFatal(err)
+		return false, keepFatal(err)
 	}
 	defer unix.Close(b)
 	if fa.Size != fb.Size {
-		return false, true, nil
+		return false, nil
 	}
-	same, err = c.sameBytes(a, b, fa.Size, fa.isSparse() && fb.isSparse())
-	return same, err == nil, keepFatal(err)
+	if c.a == nil {
+		c.a, c.b = make([]byte, bufferSize), make([]byte, bufferSize)
+	}
+	equal, err := c.sameBytes(a, b, fa.Size, fa.isSparse() && fb.isSparse())
+	return equal && err == nil, keepFatal(err)
 }
 
 // openContent opens a file that lstat called regular, and checks that it
@@ -36,9 +42,12 @@ func openContent(dir int, name string) (fd int, f file, err error) {
 	if err != nil {
 		return none, f, err
 	}
-	if err := unix.Fstat(fd, &f.Stat_t); err != nil || !f.isRegular() {
+	if err = unix.Fstat(fd, &f.Stat_t); err == nil && !f.isRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
 		unix.Close(fd)
-		return none, f, unix.ESTALE
+		return none, f, err
 	}
 	return fd, f, nil
 }

@@ -18,7 +18,7 @@ func (w *walker) dir(e *entry) error {
 		return w.unreadable(e, err)
 	}
 	defer unix.Close(upper)
-	sub := &place{path: e.path, upper: upper, base: none, origin: originOf(e.in.origin, e.name), depth: e.in.depth + 1, hidden: e.hidden, moved: e.in.moved}
+	sub := &place{path: e.path, upper: upper, base: none, ground: e.in.ground, origin: originOf(e.in.origin, e.name), depth: e.in.depth + 1, hidden: e.hidden, moved: e.in.moved}
 	sub.readMarks(w.src.XattrPrefix)
 	from, redirected := redirect(upper, ".", e.in.origin, w.src.XattrPrefix)
 	if !sub.opaque && !redirected {
@@ -35,6 +35,9 @@ func (w *walker) dir(e *entry) error {
 	}
 	if err := w.dirItself(e, sub, from); err != nil {
 		return err
+	}
+	if sub.base != none {
+		sub.ground = sub.base
 	}
 	return w.walk(sub)
 }
@@ -63,7 +66,7 @@ func (w *walker) dirItself(e *entry, sub *place, from string) error {
 		sub.unknown = true
 		return w.emit(e, forkbox.Modified)
 	case !e.base.isDir():
-		return w.typeChange(e)
+		return w.emit(e, forkbox.Type) // it was no directory, so nothing was below
 	}
 	return w.sameDir(e, sub)
 }
@@ -92,7 +95,7 @@ func (w *walker) sameDir(e *entry, sub *place) error {
 	if fatal(err) {
 		return err
 	}
-	if w.sameMeta(e) {
+	if len(e.differ) == 0 {
 		return nil
 	}
 	return w.emit(e, forkbox.Mode)
@@ -115,13 +118,14 @@ func (w *walker) renamed(e *entry, sub *place, origin string) (bool, error) {
 	}
 	sub.base, sub.origin, sub.moved = base, origin, true
 	from := *e
-	from.state, from.baseDir, from.baseName = present, base, "."
+	from.state, from.baseDir, from.baseName, from.from = present, base, ".", origin
 	if from.base, err = lstat(base, "."); err != nil {
 		return true, err
 	}
+	w.hands[0].compareAttrs(&from)
 	c := w.change(&from, forkbox.Renamed)
 	c.From = w.fromPath(origin)
-	return true, w.yield(c)
+	return true, w.yield(c, &from)
 }
 
 // readMarks reads what overlayfs wrote on the directory itself.

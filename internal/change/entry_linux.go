@@ -1,10 +1,7 @@
 package change
 
 import (
-	"errors"
 	"unicode/utf8"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
 )
@@ -20,6 +17,7 @@ const (
 
 // entry is one path, as the box has it and as the base has it.
 type entry struct {
+	w        *walker
 	in       *place
 	name     string
 	path     string
@@ -27,33 +25,46 @@ type entry struct {
 	state    state
 	baseDir  int // where base is: not in.base for a renamed directory
 	baseName string
-	hidden   bool // the box was not shown the base
-	cover    bool // and this is the path that was hidden: it looked empty
+	from     string // where base lies, of a renamed directory
+	gone     bool   // the box has nothing here
+	hidden   bool   // the box was not shown the base
+	cover    bool   // and this is the path that was hidden: it looked empty
+	skipped  bool   // another filesystem's, or left out
+
+	upErr    error    // why up is not known
+	err      error    // the machine failed
+	differ   []string // which attributes differ
+	metacopy bool     // only the attributes were copied up
+	content  verdict
+}
+
+// origin is where base lies, from the root of its filesystem.
+func (e *entry) origin() string {
+	if e.from != "" {
+		return e.from
+	}
+	return originOf(e.in.origin, e.name)
 }
 
 // entry reports what changed at one name of a directory, and below it.
-func (w *walker) entry(p *place, name string) error {
-	e := &entry{in: p, name: name, path: join(p.path, name), baseDir: p.base, baseName: name}
-	if err := w.upTo(e.path); err != nil || w.skipped(e.path, true) {
+func (w *walker) entry(e *entry) error {
+	if err := w.upTo(e.path); err != nil || e.skipped {
 		return err
 	}
-	e.cover = !p.hidden && w.isHidden(p, name, e.path)
-	e.hidden = p.hidden || e.cover
-	up, err := lstat(p.upper, name)
-	if err != nil && !errors.Is(err, unix.ENOENT) {
-		return w.unreadable(e, err)
+	if w.found != nil {
+		return w.scout(e)
 	}
-	gone := err != nil || w.whiteout(p, name, up)
-	e.up = up
-	if err := w.lookBase(e); err != nil {
-		return err
-	}
+	absent := isAbsent(e.upErr)
 	switch {
-	case gone && err != nil && !p.opaque:
+	case e.err != nil:
+		return e.err
+	case e.upErr != nil && !absent:
+		return w.unreadable(e, e.upErr)
+	case absent && !e.in.opaque:
 		return nil // it vanished while we were looking
-	case gone:
+	case absent || w.whiteout(e):
 		return w.gone(e)
-	case up.isDir():
+	case e.up.isDir():
 		return w.dir(e)
 	}
 	return w.leaf(e)
@@ -66,35 +77,15 @@ func (w *walker) isHidden(p *place, name, path string) bool {
 }
 
 // whiteout says whether a file in the upper marks a deletion.
-func (w *walker) whiteout(p *place, name string, up file) bool {
-	if up.isWhiteout() {
+func (w *walker) whiteout(e *entry) bool {
+	if e.up.isWhiteout() {
 		return true
 	}
-	if !p.marked || !up.isRegular() || up.Size != 0 {
+	if !e.in.marked || !e.up.isRegular() || e.up.Size != 0 {
 		return false
 	}
-	_, ok := xattr(p.upper, name, w.src.XattrPrefix+"whiteout")
+	_, ok := xattr(e.in.upper, e.name, w.src.XattrPrefix+"whiteout")
 	return ok
-}
-
-func (w *walker) lookBase(e *entry) error {
-	if e.in.unknown {
-		e.state = unknown
-	}
-	if e.in.base == none {
-		return nil
-	}
-	w.effort.lookups++
-	base, err := lstat(e.in.base, e.name)
-	switch {
-	case err == nil:
-		e.base, e.state = base, present
-	case fatal(err):
-		return err
-	case errors.Is(err, unix.EACCES):
-		e.state = unknown
-	}
-	return nil
 }
 
 // gone reports what the box deleted. What the box was not shown it did not
@@ -110,15 +101,20 @@ func (w *walker) gone(e *entry) error {
 }
 
 func (w *walker) deleted(e *entry) error {
+	if w.found != nil {
+		return w.noteBelow(e)
+	}
 	t, err := w.count(e)
 	if err != nil {
 		return err
 	}
-	c := w.change(e, forkbox.Deleted)
+	lost := *e // where something was moved in its place, e has more to tell
+	lost.gone = true
+	c := w.change(&lost, forkbox.Deleted)
 	c.Type, c.Size, c.OldSize, c.Entries = e.base.kind(), t.bytes, 0, t.entries
 	c.Mode, c.OldMode = 0, e.base.mode()
 	c.ModTime = e.base.modTime()
-	return w.yield(c)
+	return w.yield(c, &lost)
 }
 
 // unreadable reports a path that cannot be compared: saying too much is
@@ -134,7 +130,7 @@ func (w *walker) unreadable(e *entry, err error) error {
 }
 
 func (w *walker) emit(e *entry, kind forkbox.Kind) error {
-	return w.yield(w.change(e, kind))
+	return w.yield(w.change(e, kind), e)
 }
 
 func (w *walker) change(e *entry, kind forkbox.Kind) forkbox.Change {
@@ -148,5 +144,6 @@ func (w *walker) change(e *entry, kind forkbox.Kind) forkbox.Change {
 	if e.state == present && !e.hidden {
 		c.OldSize, c.OldMode = e.base.bytes(), e.base.mode()
 	}
+	w.describe(&c, e)
 	return c
 }

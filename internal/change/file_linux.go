@@ -108,30 +108,33 @@ func (f file) isSparse() bool { return f.Blocks*512 < f.Size }
 
 func (f file) modTime() time.Time { return time.Unix(f.Mtim.Unix()) }
 
-// kinds maps the format bits to the words of [forkbox.Change] and to Go's bits.
-var kinds = map[uint32]struct {
+// kinds maps the format bits to the words of [forkbox.Change] and to Go's
+// bits. An array: it is asked for every file.
+var kinds = [16]struct {
 	name string
 	bits fs.FileMode
 }{
-	unix.S_IFREG:  {"file", 0},
-	unix.S_IFDIR:  {"dir", fs.ModeDir},
-	unix.S_IFLNK:  {"symlink", fs.ModeSymlink},
-	unix.S_IFIFO:  {"fifo", fs.ModeNamedPipe},
-	unix.S_IFSOCK: {"socket", fs.ModeSocket},
-	unix.S_IFCHR:  {"char", fs.ModeDevice | fs.ModeCharDevice},
-	unix.S_IFBLK:  {"block", fs.ModeDevice},
+	unix.S_IFREG >> 12:  {"file", 0},
+	unix.S_IFDIR >> 12:  {"dir", fs.ModeDir},
+	unix.S_IFLNK >> 12:  {"symlink", fs.ModeSymlink},
+	unix.S_IFIFO >> 12:  {"fifo", fs.ModeNamedPipe},
+	unix.S_IFSOCK >> 12: {"socket", fs.ModeSocket},
+	unix.S_IFCHR >> 12:  {"char", fs.ModeDevice | fs.ModeCharDevice},
+	unix.S_IFBLK >> 12:  {"block", fs.ModeDevice},
 }
 
-func (f file) kind() string { return kinds[f.format()].name }
+func (f file) kind() string { return kinds[f.format()>>12].name }
 
 func (f file) mode() fs.FileMode {
-	m := fs.FileMode(f.Stat_t.Mode&0o777) | kinds[f.format()].bits
-	for bit, mode := range map[uint32]fs.FileMode{
-		unix.S_ISUID: fs.ModeSetuid, unix.S_ISGID: fs.ModeSetgid, unix.S_ISVTX: fs.ModeSticky,
-	} {
-		if f.Stat_t.Mode&bit != 0 {
-			m |= mode
-		}
+	m := fs.FileMode(f.Stat_t.Mode&0o777) | kinds[f.format()>>12].bits
+	if f.Stat_t.Mode&unix.S_ISUID != 0 {
+		m |= fs.ModeSetuid
+	}
+	if f.Stat_t.Mode&unix.S_ISGID != 0 {
+		m |= fs.ModeSetgid
+	}
+	if f.Stat_t.Mode&unix.S_ISVTX != 0 {
+		m |= fs.ModeSticky
 	}
 	return m
 }

@@ -10,58 +10,76 @@ import (
 
 // leaf reports a change of anything that is not a directory in the box.
 func (w *walker) leaf(e *entry) error {
+	kind, err := w.judge(e)
+	if err != nil {
+		return err
+	}
+	link := w.links.link(e, kind != "")
+	switch {
+	case kind == "" && link == "":
+		return nil // put back as it was
+	case kind == "":
+		kind = forkbox.Linked
+	}
+	c := w.change(e, kind)
+	c.Link = link
+	if err := w.countReplaced(&c, e); err != nil {
+		return err
+	}
+	return w.yield(c, e)
+}
+
+// judge says how a file differs from the base, if it does.
+func (w *walker) judge(e *entry) (forkbox.Kind, error) {
 	if e.cover && e.state == present {
-		return w.coverFile(e)
+		return judgeCover(e), nil
 	}
 	if moved, err := w.movedAway(e); err != nil {
-		return err
+		return "", err
 	} else if moved {
 		e.state = missing
 	}
 	switch {
 	case e.state == missing:
-		return w.emit(e, forkbox.Added)
+		return forkbox.Added, nil
 	case e.state == unknown:
-		return w.emit(e, forkbox.Modified)
+		return forkbox.Modified, nil
 	case e.up.format() != e.base.format():
-		return w.typeChange(e)
+		return forkbox.Type, nil
 	}
 	same, err := w.sameContent(e)
 	switch {
 	case err != nil:
-		return err
+		return "", err
 	case !same:
-		return w.emit(e, forkbox.Modified)
-	case !w.sameMeta(e):
-		return w.emit(e, forkbox.Mode)
+		return forkbox.Modified, nil
+	case len(e.differ) > 0:
+		return forkbox.Mode, nil
 	}
-	return nil // put back as it was
+	return "", nil
 }
 
-// coverFile reports a write to a file that the box saw empty. The empty file
-// itself is how it was hidden.
-func (w *walker) coverFile(e *entry) error {
+// judgeCover is for a file that the box saw empty. The empty file itself is
+// how it was hidden.
+func judgeCover(e *entry) forkbox.Kind {
 	switch {
 	case e.up.isRegular() && e.up.Size == 0:
-		return nil
+		return ""
 	case e.up.format() != e.base.format():
-		return w.emit(e, forkbox.Type)
+		return forkbox.Type
 	}
-	return w.emit(e, forkbox.Modified)
+	return forkbox.Modified
 }
 
-// typeChange reports a path that is something else now. When it was a
-// directory, all that was below it is gone, and counted.
-func (w *walker) typeChange(e *entry) error {
-	c := w.change(e, forkbox.Type)
-	if e.base.isDir() && !e.hidden {
-		t, err := w.count(e)
-		if err != nil {
-			return err
-		}
-		c.OldSize, c.Entries = t.bytes, t.entries
+// countReplaced: when a path was a directory and is something else now, all
+// that was below it is gone, and counted.
+func (w *walker) countReplaced(c *forkbox.Change, e *entry) error {
+	if c.Kind != forkbox.Type || !e.base.isDir() || e.hidden {
+		return nil
 	}
-	return w.yield(c)
+	t, err := w.count(e)
+	c.OldSize, c.Entries = t.bytes, t.entries
+	return err
 }
 
 // sameContent compares what the two hold. What cannot be read counts as
@@ -79,17 +97,10 @@ func (w *walker) sameContent(e *entry) (bool, error) {
 }
 
 func (w *walker) sameFile(e *entry) (bool, error) {
-	if e.up.Size != e.base.Size {
-		return false, nil
-	}
-	if e.up.Size == 0 {
-		return true, nil
-	}
-	if _, ok := xattr(e.in.upper, e.name, w.src.XattrPrefix+"metacopy"); ok {
+	if e.content == undecided {
 		return w.sameAsOrigin(e)
 	}
-	same, ok, err := w.same(e.in.upper, e.name, e.baseDir, e.baseName)
-	return same && ok, err
+	return e.content == same, nil
 }
 
 // sameAsOrigin is for a file of which only the attributes were copied up. Its
@@ -104,8 +115,7 @@ func (w *walker) sameAsOrigin(e *entry) (bool, error) {
 		return false, keepFatal(err)
 	}
 	defer unix.Close(dir)
-	same, ok, err := w.same(dir, path.Base(origin), e.baseDir, e.baseName)
-	return same && ok, err
+	return w.hands[0].same(dir, path.Base(origin), e.baseDir, e.baseName)
 }
 
 // sameTarget compares symlinks, which are never followed.
@@ -117,16 +127,4 @@ func sameTarget(e *entry) bool {
 	}
 	m, err := unix.Readlinkat(e.baseDir, e.baseName, b[:])
 	return err == nil && string(a[:n]) == string(b[:m])
-}
-
-// sameMeta compares permissions, owner and extended attributes. Times are not
-// a change: copying up alone does not keep all of them.
-func (w *walker) sameMeta(e *entry) bool {
-	if e.up.perm() != e.base.perm() {
-		return false
-	}
-	if !w.src.IgnoreOwner && (e.up.Uid != e.base.Uid || e.up.Gid != e.base.Gid) {
-		return false
-	}
-	return w.sameXattrs(e)
 }

@@ -18,6 +18,9 @@ type moves struct {
 	upper  int
 	base   int
 	found  map[string]bool // by path in the base; nil before the search
+
+	of        Upper
+	displaced map[handle]bool // files that the box put something else in the place of; nil before somebody asked
 }
 
 // movedAway says whether the directory that the base has at e lives on
@@ -26,13 +29,19 @@ func (w *walker) movedAway(e *entry) (bool, error) {
 	if e.state != present || !e.base.isDir() || e.hidden {
 		return false, nil
 	}
-	if w.moves.found == nil {
-		w.moves.found = map[string]bool{}
-		if err := w.moves.search(w.moves.upper, "", 0); err != nil {
-			return false, err
-		}
+	if err := w.moves.ready(); err != nil {
+		return false, err
 	}
-	return w.moves.found[originOf(e.in.origin, e.name)], nil
+	return w.moves.found[e.origin()], nil
+}
+
+// ready searches the upper, the first time.
+func (m *moves) ready() error {
+	if m.found != nil {
+		return nil
+	}
+	m.found = map[string]bool{}
+	return m.search(m.upper, "", 0)
 }
 
 func (m *moves) search(dir int, origin string, depth int) error {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -48,7 +49,7 @@ func (f fixture) source() Source {
 func changes(t testing.TB, src Source) []forkbox.Change {
 	t.Helper()
 	var all []forkbox.Change
-	err := Read(t.Context(), src, func(c forkbox.Change) error {
+	err := Read(t.Context(), src, func(c forkbox.Change, _ forkbox.Sides) error {
 		if n := len(all); n > 0 && Compare(all[n-1].Path, c.Path) > 0 {
 			t.Errorf("%q comes before %q", all[n-1].Path, c.Path)
 		}
@@ -74,6 +75,12 @@ func lines(cs []forkbox.Change) []string {
 		}
 		if c.Hidden {
 			s += " hidden"
+		}
+		if c.Link != "" {
+			s += " = " + c.Link
+		}
+		if len(c.Attrs) > 0 {
+			s += " (" + strings.Join(c.Attrs, " ") + ")"
 		}
 		out = append(out, s)
 	}

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -8,8 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"github.com/forkbox/forkbox"
@@ -31,6 +34,12 @@ func (o op) do(root string) {
 		if info, err := os.Lstat(a); err == nil && info.Mode()&fs.ModeSymlink == 0 {
 			os.Chmod(a, 0o700)
 		}
+	case "chown":
+		os.Lchown(a, len(o.b), 7)
+	case "xattr":
+		unix.Lsetxattr(a, "trusted.test", []byte(o.b), 0)
+	case "unxattr":
+		unix.Lremovexattr(a, "trusted.test")
 	case "symlink":
 		os.Symlink(filepath.Base(o.b), a)
 	case "link":
@@ -44,16 +53,30 @@ func (o op) do(root string) {
 }
 
 func ops(t *rapid.T, label string, n int) []op {
-	kinds := []string{"write", "write", "mkdir", "mkdir", "remove", "chmod", "symlink", "link", "rename", "rename", "replace"}
+	kinds := []string{"write", "write", "mkdir", "mkdir", "remove", "chmod", "chown", "xattr", "unxattr", "symlink", "link", "link", "rename", "rename", "replace"}
 	path := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 1, 3), func(p []string) string { return strings.Join(p, "/") })
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) op {
 		return op{rapid.SampledFrom(kinds).Draw(t, "op"), path.Draw(t, "a"), path.Draw(t, "b")}
 	}), 0, n).Draw(t, label)
 }
 
-// tree describes every path below root: its mode and content.
-func tree(root string) map[string]string {
-	all := map[string]string{}
+// node is what a path is: all that a change can be about.
+type node struct {
+	mode         fs.FileMode
+	content      string
+	owner, xattr string
+	ino          uint64 // the same for names of the same file
+}
+
+// is says whether two nodes look the same, whatever file they are.
+func (n node) is(m node) bool {
+	n.ino, m.ino = 0, 0
+	return n == m
+}
+
+// tree describes every path below root.
+func tree(root string) map[string]node {
+	all := map[string]node{}
 	filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == root {
 			return err
@@ -62,21 +85,26 @@ func tree(root string) map[string]string {
 		if err != nil {
 			return err
 		}
-		content := ""
-		if info.Mode().IsRegular() {
+		st := info.Sys().(*syscall.Stat_t)
+		n := node{mode: info.Mode(), owner: fmt.Sprintf("%d:%d", st.Uid, st.Gid), ino: st.Ino}
+		if n.mode.IsRegular() {
 			data, _ := os.ReadFile(path)
-			content = string(data)
-		} else if info.Mode()&fs.ModeSymlink != 0 {
-			content, _ = os.Readlink(path)
+			n.content = string(data)
+		} else if n.mode&fs.ModeSymlink != 0 {
+			n.content, _ = os.Readlink(path)
 		}
-		all[strings.TrimPrefix(path, root)] = fmt.Sprintf("%v %q", info.Mode(), content)
+		value := make([]byte, 100)
+		if size, err := unix.Lgetxattr(path, "trusted.test", value); err == nil {
+			n.xattr = "=" + string(value[:size])
+		}
+		all[strings.TrimPrefix(path, root)] = n
 		return nil
 	})
 	return all
 }
 
 // attempt applies random operations to a random base through an overlay.
-func attempt(t testing.TB, rt *rapid.T, options string) (base, box map[string]string, got []forkbox.Change) {
+func attempt(t testing.TB, rt *rapid.T, options string) (base, box map[string]node, got []forkbox.Change) {
 	f := newFixture(t)
 	for _, name := range []string{"a/a/a", "a/a/b", "a/b/a", "a/b/c", "b/a/a", "b/c/a", "b/c/b"} {
 		write(t, name, f.base, name)
@@ -98,17 +126,24 @@ func attempt(t testing.TB, rt *rapid.T, options string) (base, box map[string]st
 	return base, box, got
 }
 
+// told is what a change says, as far as the oracle knows better.
+type told struct {
+	kind        forkbox.Kind
+	link, attrs string
+	owner       string
+}
+
 // What Read says must be what comparing the two trees in full says.
 func TestReadEqualsFullComparison(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		base, box, got := attempt(t, rt, "redirect_dir=off")
 		want := compareTrees(base, box)
-		have := map[string]forkbox.Kind{}
+		have := map[string]told{}
 		for _, c := range got {
 			if _, twice := have[c.Path]; twice {
 				rt.Fatalf("%s twice", c.Path)
 			}
-			have[c.Path] = c.Kind
+			have[c.Path] = told{c.Kind, c.Link, strings.Join(c.Attrs, " "), c.Owner}
 		}
 		if !maps.Equal(have, want) {
 			rt.Fatalf("Read says %v\na full comparison %v\nbase %v\nbox %v", have, want, base, box)
@@ -116,37 +151,61 @@ func TestReadEqualsFullComparison(t *testing.T) {
 	})
 }
 
-func compareTrees(base, box map[string]string) map[string]forkbox.Kind {
-	diff := map[string]forkbox.Kind{}
-	for path, is := range box {
-		if was, ok := base[path]; !ok {
-			diff[path] = forkbox.Added
-		} else if kind := compareNodes(was, is); kind != "" {
-			diff[path] = kind
+func compareTrees(base, box map[string]node) map[string]told {
+	diff := map[string]told{}
+	first := map[uint64]string{}
+	for _, path := range slices.SortedFunc(maps.Keys(box), Compare) {
+		is := box[path]
+		was, had := base[path]
+		c := told{kind: forkbox.Added}
+		if had {
+			c = compareNodes(was, is)
+		}
+		if leader, ok := first[is.ino]; ok && !is.mode.IsDir() {
+			_, changed := diff[leader]
+			if c.kind != "" || changed || base[leader].ino != was.ino {
+				c.link = leader
+				c.kind = cmp.Or(c.kind, forkbox.Linked)
+			}
+		} else {
+			first[is.ino] = path
+		}
+		if c.kind != "" {
+			diff[path] = c
 		}
 	}
-	for path, was := range base {
+	for path := range base {
 		parent := filepath.Dir(path)
-		whole := parent == "/" || strings.HasPrefix(box[parent], "d") && strings.HasPrefix(base[parent], "d")
-		if _, ok := box[path]; !ok && whole && was != "" {
-			diff[path] = forkbox.Deleted
+		whole := parent == "/" || box[parent].mode.IsDir() && base[parent].mode.IsDir()
+		if _, ok := box[path]; !ok && whole {
+			diff[path] = told{kind: forkbox.Deleted}
 		}
 	}
 	return diff
 }
 
-func compareNodes(was, is string) forkbox.Kind {
-	wasMode, wasContent, _ := strings.Cut(was, " ")
-	isMode, isContent, _ := strings.Cut(is, " ")
-	switch {
-	case wasMode[0] != isMode[0]:
-		return forkbox.Type
-	case wasContent != isContent:
-		return forkbox.Modified
-	case wasMode != isMode:
-		return forkbox.Mode
+func compareNodes(was, is node) (c told) {
+	var attrs []string
+	links := (was.mode | is.mode) & fs.ModeSymlink
+	if was.mode&^fs.ModeType != is.mode&^fs.ModeType && links == 0 {
+		attrs = append(attrs, "mode")
 	}
-	return ""
+	if was.owner != is.owner {
+		attrs, c.owner = append(attrs, "owner"), is.owner
+	}
+	if was.xattr != is.xattr {
+		attrs = append(attrs, "xattr")
+	}
+	c.attrs = strings.Join(attrs, " ")
+	switch {
+	case was.mode.Type() != is.mode.Type():
+		c.kind = forkbox.Type
+	case was.content != is.content:
+		c.kind = forkbox.Modified
+	case c.attrs != "":
+		c.kind = forkbox.Mode
+	}
+	return c
 }
 
 // With renamed directories a path may be told in several ways. So the changes
@@ -156,18 +215,43 @@ func TestReplayedChangesMakeTheBox(t *testing.T) {
 		t.Run(options, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				base, box, got := attempt(t, rt, options)
-				if made := replay(base, box, got); !maps.Equal(made, box) {
+				made := replay(base, box, got)
+				if !maps.EqualFunc(made, box, node.is) {
 					rt.Fatalf("changes %v\nmake %v\nthe box has %v\nbase %v", lines(got), made, box, base)
+				}
+				if why := linksDiffer(made, box); why != "" {
+					rt.Fatalf("changes %v\nmake %v\nthe box has %v\nbase %v\n%s", lines(got), made, box, base, why)
 				}
 			})
 		})
 	}
 }
 
+// linksDiffer compares which names are one file. What is one in the box has to
+// be one in what was made. The other way round, files of the base may stay
+// what they were: copying up parts them without anybody wanting it.
+func linksDiffer(made, box map[string]node) string {
+	for a := range box {
+		for b := range box {
+			if a >= b || box[a].mode.IsDir() || box[b].mode.IsDir() {
+				continue
+			}
+			one, want := made[a].ino == made[b].ino, box[a].ino == box[b].ino
+			if want && !one || one && (!want && made[a].ino >= fresh || !made[a].is(made[b])) {
+				return fmt.Sprintf("%s and %s: one file is %v, in the box %v", a, b, one, want)
+			}
+		}
+	}
+	return ""
+}
+
+// fresh numbers the files that a replay makes, above all that a disk has.
+const fresh = 1 << 62
+
 // replay takes from the box only what the changes name.
-func replay(base, box map[string]string, changes []forkbox.Change) map[string]string {
+func replay(base, box map[string]node, changes []forkbox.Change) map[string]node {
 	made := maps.Clone(base)
-	carried := map[string]map[string]string{}
+	carried := map[string]map[string]node{}
 	var from []string
 	for _, c := range changes {
 		if c.Kind == forkbox.Renamed {
@@ -178,7 +262,7 @@ func replay(base, box map[string]string, changes []forkbox.Change) map[string]st
 	for _, f := range from {
 		carried[f] = cut(made, f)
 	}
-	for _, c := range changes {
+	for i, c := range changes {
 		switch c.Kind {
 		case forkbox.Deleted:
 			cut(made, c.Path)
@@ -190,14 +274,19 @@ func replay(base, box map[string]string, changes []forkbox.Change) map[string]st
 				made[c.Path+rel] = node
 			}
 		}
-		made[c.Path] = box[c.Path]
+		n := box[c.Path]
+		n.ino = fresh + uint64(i)
+		if c.Link != "" {
+			n.ino = made[c.Link].ino
+		}
+		made[c.Path] = n
 	}
 	return made
 }
 
 // cut takes a path and all below it out of a tree.
-func cut(tree map[string]string, path string) map[string]string {
-	out := map[string]string{}
+func cut(tree map[string]node, path string) map[string]node {
+	out := map[string]node{}
 	for p, node := range tree {
 		if rel, ok := strings.CutPrefix(p, path); ok && (rel == "" || rel[0] == '/') {
 			out[rel] = node

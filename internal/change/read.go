@@ -40,11 +40,15 @@ type Source struct {
 	Skip func(path string) bool
 }
 
+// Yield is given a change and the way to look closer at it, which is valid
+// until it returns.
+type Yield = func(forkbox.Change, forkbox.Sides) error
+
 // Read calls yield for every change, sorted by [Compare]. It holds the names
-// of one directory for each level it has descended, nothing else. The box may
-// be running and the base may change meanwhile; what vanishes while it is read
-// is no error.
-func Read(ctx context.Context, src Source, yield func(forkbox.Change) error) error {
+// of one directory for each level it has descended, and files with several
+// names until all of them were seen, nothing else. The box may be running and
+// the base may change meanwhile; what vanishes while it is read is no error.
+func Read(ctx context.Context, src Source, yield Yield) error {
 	src.Uppers = slices.Clone(src.Uppers)
 	slices.SortFunc(src.Uppers, func(a, b Upper) int { return Compare(a.Mount, b.Mount) })
 	_, err := read(ctx, src, yield)

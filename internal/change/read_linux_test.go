@@ -7,7 +7,7 @@ import (
 )
 
 const baseTree = `umask 022; mkdir d d/sub e other empty; echo a >d/a; echo b >d/b; echo s >d/sub/s; echo f >f; echo g >g
-	ln -s f link; mkfifo fifo; echo x >other/x; truncate -s 1G sparse; chmod 644 f g`
+	ln -s f link; mkfifo fifo; echo x >other/x; truncate -s 1G sparse; mkdir twins; echo t >twins/a; ln twins/a twins/b; chmod 644 f g`
 
 // cases: what is done in a box, and the changes it makes.
 var cases = []struct {
@@ -25,20 +25,37 @@ var cases = []struct {
 	{"deleted directory", "rm -r d", []string{"deleted dir /d +4"}},
 	{"deleted what was added", "echo x >n; rm n; mkdir n; rmdir n", nil},
 	{"deleted below", "rm d/a", []string{"deleted file /d/a"}},
-	{"mode", "chmod 600 f; chmod 700 d", []string{"mode dir /d", "mode file /f"}},
-	{"mode of the root", "chmod 700 .", []string{"mode dir /"}},
-	{"owner", "chown 1:1 f; chown -h 1:1 link", []string{"mode file /f", "mode symlink /link"}},
+	{"mode", "chmod 600 f; chmod 700 d", []string{"mode dir /d (mode)", "mode file /f (mode)"}},
+	{"mode of the root", "chmod 700 .", []string{"mode dir / (mode)"}},
+	{"owner", "chown 1:1 f; chown -h 1:1 link", []string{"mode file /f (owner)", "mode symlink /link (owner)"}},
 	{"opaque directory", "rm -r d; mkdir d; echo a >d/a", []string{"deleted file /d/b", "deleted dir /d/sub +1"}},
 	{"opaque and changed", "rm -r d; mkdir d d/sub; echo A >d/a; echo n >d/n", []string{
 		"modified file /d/a", "deleted file /d/b", "added file /d/n", "deleted file /d/sub/s"}},
-	{"file to directory", "rm f; mkdir f; echo x >f/x", []string{"type dir /f", "added file /f/x"}},
-	{"directory to file", "rm -r d; echo x >d", []string{"type file /d +4"}},
+	{"file to directory", "rm f; mkdir f; echo x >f/x", []string{"type dir /f (mode)", "added file /f/x"}},
+	{"directory to file", "rm -r d; echo x >d", []string{"type file /d +4 (mode)"}},
 	{"file to symlink", "rm f; ln -s g f", []string{"type symlink /f"}},
 	{"symlink", "ln -sfn g link", []string{"modified symlink /link"}},
 	{"symlink to a directory", "rm -r d; ln -s other d", []string{"type symlink /d +4"}},
 	{"special files", "mkfifo p; mknod c c 1 3; mknod b b 7 0; rm f; mkfifo f; chmod 600 fifo", []string{
-		"added block /b", "added char /c", "type fifo /f", "mode fifo /fifo", "added fifo /p"}},
-	{"hard links", "ln f h", []string{"added file /h"}},
+		"added block /b", "added char /c", "type fifo /f", "mode fifo /fifo (mode)", "added fifo /p"}},
+	{"hard link after its file", "ln f h", []string{"added file /h = /f"}},
+	{"hard link before its file", "ln f a", []string{"added file /a", "linked file /f = /a"}},
+	{"three names", "ln f a; ln f h", []string{"added file /a", "linked file /f = /a", "added file /h = /a"}},
+	{"linked and changed", "ln f h; echo more >>h", []string{"modified file /f", "added file /h = /f"}},
+	{"two of the base made one", "ln -f f g", []string{"modified file /g = /f"}},
+	{"new files linked", "echo x >n; ln n d/n; ln n z", []string{"added file /d/n", "added file /n = /d/n", "added file /z = /d/n"}},
+	{"new file linked, and one name gone", "echo x >n; ln n m; rm m", []string{"added file /n"}},
+	{"symlink and fifo linked", "ln -P link l2; ln fifo p2", []string{
+		"added symlink /l2", "linked symlink /link = /l2", "added fifo /p2 = /fifo"}},
+	{"links of the base, one written to", "echo A >twins/a", []string{"modified file /twins/a"}},
+	{"links of the base, one touched", "touch twins/a; chmod 600 twins/b; chmod 644 twins/b", nil},
+	{"links of the base, both rewritten as one", "echo T >twins/a; ln -f twins/a twins/b", []string{
+		"modified file /twins/a", "modified file /twins/b = /twins/a"}},
+	{"links of the base, made again as they were", "echo t >twins/n; rm twins/a twins/b; mv twins/n twins/a; ln twins/a twins/b", nil},
+	{"links of the base, one more", "ln twins/b twins/c", []string{"added file /twins/c = /twins/b"}},
+	{"links of the base, linked to another", "ln -f twins/a f", []string{"modified file /f", "linked file /twins/a = /f"}},
+	{"owner, mode and content", "echo F >f; chmod 600 f; chown 3:4 f", []string{"modified file /f (mode owner)"}},
+	{"type and mode", "rm f; mkdir f", []string{"type dir /f (mode)"}},
 	{"sparse, equal", "chmod 600 sparse; chmod 644 sparse", nil},
 	{"sparse, one byte", "printf x | dd of=sparse bs=1 seek=900000000 conv=notrunc 2>/dev/null", []string{"modified file /sparse"}},
 	{"odd names", "touch 'new\nline' 'a b' -- -x '*'", []string{"added file /*", "added file /-x", "added file /a b", "added file /new\nline"}},

@@ -8,6 +8,25 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-func read(context.Context, Source, func(forkbox.Change) error) (effort, error) {
+func between(context.Context, Trees, Yield) error {
+	return forkbox.Errorf(forkbox.Unsupported, "compare the boxes", "the trees of boxes can be compared on Linux only")
+}
+
+func read(context.Context, Source, Yield) (effort, error) {
 	return effort{}, forkbox.Errorf(forkbox.Unsupported, "read the box's changes", "overlay layers can be read on Linux only")
+}
+
+// Rebase is for systems with overlayfs.
+func Rebase(context.Context, Source, []forkbox.Move) ([]Redirect, error) {
+	return nil, forkbox.Errorf(forkbox.Unsupported, "rebase the box", "overlay layers can be written on Linux only")
+}
+
+// Redirected is for systems with overlayfs.
+func Redirected(Source, []Redirect) error {
+	return forkbox.Errorf(forkbox.Unsupported, "rebase the box", "overlay layers can be written on Linux only")
+}
+
+// Discard is for systems with overlayfs.
+func Discard(context.Context, Source, []forkbox.Change, string) error {
+	return forkbox.Errorf(forkbox.Unsupported, "discard changes", "overlay layers can be written on Linux only")
 }

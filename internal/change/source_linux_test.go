@@ -90,7 +90,7 @@ func TestXattrs(t *testing.T) {
 	setXattr(t, f.upper+"/differs", "user.a", "2")
 	setXattr(t, f.base+"/removed", "user.a", "1")
 	setXattr(t, f.upper+"/own", "user.overlay.origin", "whatever")
-	wantChanges(t, src, "mode file /differs", "mode file /removed")
+	wantChanges(t, src, "mode file /differs (xattr)", "mode file /removed (xattr)")
 }
 
 // A symlink in the base must not lead the comparison elsewhere, and one in
@@ -175,7 +175,7 @@ func TestUnreadable(t *testing.T) {
 		os.Chmod(path, mode)
 		t.Cleanup(func() { os.Chmod(path, 0o700) })
 	}
-	wantChanges(t, src, "modified file /base", "modified dir /d", "modified file /f", "modified dir /list", "added dir /n")
+	wantChanges(t, src, "modified file /base (mode)", "modified dir /d (mode)", "modified file /f (mode)", "modified dir /list (mode)", "added dir /n")
 }
 
 func TestBaseThatMayNotBeEntered(t *testing.T) {
@@ -187,7 +187,7 @@ func TestBaseThatMayNotBeEntered(t *testing.T) {
 	write(t, "y", f.upper, "d/x")
 	os.Chmod(f.base+"/d", 0)
 	t.Cleanup(func() { os.Chmod(f.base+"/d", 0o700) })
-	wantChanges(t, src, "mode dir /d", "modified file /d/x")
+	wantChanges(t, src, "mode dir /d (mode)", "modified file /d/x")
 }
 
 func TestNotUTF8(t *testing.T) {
@@ -232,7 +232,7 @@ func TestStops(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	stop := errors.New("stop")
-	if err := Read(t.Context(), src, func(forkbox.Change) error { return stop }); !errors.Is(err, stop) {
+	if err := Read(t.Context(), src, func(forkbox.Change, forkbox.Sides) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("yield: %v", err)
 	}
 }
@@ -248,7 +248,7 @@ func TestPromise9DiffDependsOnWhatChanged(t *testing.T) {
 		}
 		write(t, "changed", f.upper, "d/f1")
 		write(t, "new", f.upper, "d/n")
-		done, err := read(t.Context(), src, func(forkbox.Change) error { return nil })
+		done, err := read(t.Context(), src, func(forkbox.Change, forkbox.Sides) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,15 +18,20 @@ const maxDepth = 2048
 
 // walker goes through the upper directories side by side with the base.
 type walker struct {
-	ctx    context.Context
-	src    Source
-	yield  func(forkbox.Change) error
-	mounts map[string]bool // where a filesystem of its own begins
-	hidden map[string]bool
-	ahead  []Upper // filesystems that were not read yet, sorted
-	moves  *moves  // of the filesystem that is being read
-	effort effort
-	comparer
+	ctx      context.Context
+	src      Source
+	yield    Yield
+	mounts   map[string]bool // where a filesystem of its own begins
+	hidden   map[string]bool
+	ahead    []Upper // filesystems that were not read yet, sorted
+	moves    *moves  // of the filesystem that is being read
+	links    links
+	since    time.Time // see Trees; zero when reading layers
+	effort   effort
+	hands    []*hand
+	batches  []batch         // that are not in use
+	metacopy string          // the name of that attribute
+	found    map[handle]bool // only of a scout, which tells nothing: what the box displaced
 }
 
 // place is one directory, as the box has it and as the base has it.
@@ -33,6 +39,7 @@ type place struct {
 	path   string // in the machine
 	upper  int
 	base   int    // none where the base has no such directory
+	ground int    // base, or that of the nearest directory above that has one
 	origin string // where base lies, from the root of its filesystem: not where upper does, below a renamed directory
 	depth  int
 
@@ -43,8 +50,15 @@ type place struct {
 	unknown bool // the base is there but may not be read
 }
 
-func read(ctx context.Context, src Source, yield func(forkbox.Change) error) (effort, error) {
-	w := &walker{ctx: ctx, src: src, yield: yield, mounts: map[string]bool{}, hidden: map[string]bool{}}
+func newWalker(ctx context.Context, src Source, yield Yield) *walker {
+	w := &walker{ctx: ctx, src: src, yield: yield, mounts: map[string]bool{}, hidden: map[string]bool{}, links: links{}}
+	w.metacopy = src.XattrPrefix + "metacopy"
+	w.hands = newHands(w)
+	return w
+}
+
+func read(ctx context.Context, src Source, yield Yield) (effort, error) {
+	w := newWalker(ctx, src, yield)
 	for _, u := range src.Uppers {
 		w.mounts[u.Mount] = true
 	}
@@ -89,11 +103,11 @@ func (w *walker) filesystem(u Upper) error {
 		base = none // unmounted since: all that the box wrote there is new
 	}
 	defer closeDir(base)
-	p := &place{path: u.Mount, upper: upper, base: base, hidden: w.below(u.Mount)}
+	p := &place{path: u.Mount, upper: upper, base: base, ground: base, hidden: w.below(u.Mount)}
 	if p.hidden {
 		p.base = none
 	}
-	w.moves = &moves{prefix: w.src.XattrPrefix, mount: u.Mount, upper: upper, base: base}
+	w.moves = &moves{of: u, prefix: w.src.XattrPrefix, mount: u.Mount, upper: upper, base: base}
 	p.readMarks(w.src.XattrPrefix)
 	if err := w.root(p); err != nil {
 		return err
@@ -101,8 +115,9 @@ func (w *walker) filesystem(u Upper) error {
 	return w.walk(p)
 }
 
-// root reports a change of the mode of a filesystem's root. Its other
-// attributes are those of the directory that the store made for it.
+// root reports a change of the attributes of a filesystem's root. The store
+// made that directory with the base's mode and owner, but without its
+// extended attributes: only those that the box added or altered are told.
 func (w *walker) root(p *place) error {
 	if p.base == none || p.hidden || w.skipped(p.path, false) {
 		return nil
@@ -112,10 +127,14 @@ func (w *walker) root(p *place) error {
 		return err
 	}
 	base, err := lstat(p.base, ".")
-	if err != nil || up.perm() == base.perm() {
+	if err != nil {
 		return keepFatal(err)
 	}
-	return w.emit(&entry{path: p.path, up: up, base: base, state: present}, forkbox.Mode)
+	e := &entry{w: w, in: p, name: ".", path: p.path, up: up, base: base, state: present, baseDir: p.base, baseName: "."}
+	if w.hands[0].compareAttrs(e); len(e.differ) == 0 {
+		return nil
+	}
+	return w.emit(e, forkbox.Mode)
 }
 
 // walk reports what changed below p.
@@ -127,15 +146,7 @@ func (w *walker) walk(p *place) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		if err := w.ctx.Err(); err != nil {
-			return err
-		}
-		if err := w.entry(p, name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.walkNames(p, names)
 }
 
 // names lists what to look at: the names in the upper, and where nothing

@@ -18,6 +18,7 @@ type attached struct {
 	pinned    bool
 	stopping  bool // the engine asked for it to end
 	idleSince time.Time
+	look      *time.Timer // until what the execs did is looked at
 }
 
 // execution is an exec that runs.
@@ -102,9 +103,34 @@ func (e *Engine) finish(h *handle, a *attached, id string, exit forkbox.Exit, ou
 	h.mu.Lock()
 	delete(a.execs, id)
 	a.idleSince = time.Now()
+	if len(a.execs) == 0 {
+		e.lookSoon(h.id, a)
+	}
 	h.mu.Unlock()
 	close(x.done)
 	return true
+}
+
+// lookAfter is how long a box is idle before the bases of what it changed are
+// kept: execs often follow each other closely.
+const lookAfter = 300 * time.Millisecond
+
+// lookSoon has [Engine.observe] look at an idle box. The caller holds the
+// handle's mu.
+func (e *Engine) lookSoon(id string, a *attached) {
+	if e.bases == nil {
+		return
+	}
+	if a.look != nil {
+		a.look.Reset(lookAfter)
+		return
+	}
+	a.look = time.AfterFunc(lookAfter, func() {
+		if _, end, err := e.begin(e.ctx, "look at box"); err == nil {
+			defer end()
+			e.observe(id)
+		}
+	})
 }
 
 // correct replaces an exit that was only assumed, which is one without a count

@@ -44,6 +44,7 @@ func (e *Engine) Create(ctx context.Context, who forkbox.Owner, spec CreateSpec)
 		e.undoCreate(context.WithoutCancel(ctx), box)
 		return forkbox.Box{}, forkbox.Wrap("create box", err)
 	}
+	e.scan(box)
 	return box, nil
 }
 
@@ -58,7 +59,7 @@ func (e *Engine) newBox(who forkbox.Owner, spec CreateSpec) (forkbox.Box, error)
 	env, _ := e.secrets(spec.Env, spec.AllowSecrets)
 	return forkbox.Box{
 		ID: newID(), Name: spec.Name, State: forkbox.Creating, Provider: e.provider.Name(),
-		Base:  forkbox.Base{Kind: reality, Fence: now},
+		Base:  forkbox.Base{Kind: reality, Fence: e.fence()},
 		Owner: who, Net: orElse(spec.Net, forkbox.NetNone),
 		Dir:     orElse(spec.Dir, orElse(who.Home, "/")),
 		Created: now, Env: env, AllowSecrets: spec.AllowSecrets,

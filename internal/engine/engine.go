@@ -34,6 +34,19 @@ type Config struct {
 	// Hidden lists the secret paths below a home that boxes do not see.
 	Hidden func(home string) []string
 
+	// Receipts is the directory that what applies replaced is kept in. Without
+	// one nothing can be applied.
+	Receipts string
+	// Bases is the directory that keeps what reality was when a box was
+	// forked. It goes with the box.
+	Bases func(box string) string
+	// Fence is the time as filesystems stamp it: whatever is written from now
+	// on has this time or a later one. Now, if nil.
+	Fence func() time.Time
+
+	UndoAge  time.Duration // how long an apply can be undone; 14 days if zero
+	UndoSize int64         // bytes kept for that, of all applies; 10 GiB if zero
+
 	LogCap    int64         // bytes of output kept per exec; 16 MiB if zero
 	RestAfter time.Duration // how long a box idles before it goes to rest; 30 s if zero
 	StopGrace time.Duration // between TERM and KILL; 10 s if zero
@@ -65,6 +78,11 @@ type Engine struct {
 	secrets   func(env, allow []string) (kept, dropped []string)
 	hidden    func(home string) []string
 	allow     func(allow []string, who forkbox.Owner) error
+	receipts  string
+	bases     func(box string) string
+	fence     func() time.Time
+	undoAge   time.Duration
+	undoSize  int64
 	logCap    int64
 	restAfter time.Duration
 	stopGrace time.Duration
@@ -75,6 +93,11 @@ type Engine struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup // operations and the goroutines that tend boxes
+
+	// reality has a token: whoever writes to reality holds it. Whoever wants a
+	// box's turn as well takes this first.
+	reality chan struct{}
+	scans   scans
 
 	mu      sync.Mutex
 	closed  bool
@@ -99,14 +122,20 @@ func New(c Config) *Engine {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Fence == nil {
+		c.Fence = c.Now
+	}
 	e := &Engine{
-		ledger: c.Ledger, provider: c.Provider, logs: c.Logs,
+		receipts: c.Receipts, bases: c.Bases, fence: c.Fence,
+		undoAge:  orElse(c.UndoAge, 14*24*time.Hour),
+		undoSize: orElse(c.UndoSize, 10<<30),
+		ledger:   c.Ledger, provider: c.Provider, logs: c.Logs,
 		secrets: c.Secrets, hidden: c.Hidden, allow: c.CheckAllow,
 		logCap:    orElse(c.LogCap, 16<<20),
 		restAfter: orElse(c.RestAfter, 30*time.Second),
 		stopGrace: orElse(c.StopGrace, 10*time.Second),
 		log:       c.Log, now: c.Now,
-		handles: map[string]*handle{},
+		handles: map[string]*handle{}, reality: make(chan struct{}, 1),
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	return e

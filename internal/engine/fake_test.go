@@ -168,9 +168,19 @@ func (p fakeProvider) Remove(_ context.Context, box forkbox.Box) error {
 	})
 }
 
-func (p fakeProvider) Changes(_ context.Context, _ forkbox.Box, yield func(forkbox.Change) error) error {
-	return yield(forkbox.Change{Path: "/etc/passwd", Kind: forkbox.Deleted})
+func (p fakeProvider) Changes(_ context.Context, _ forkbox.Box, yield func(forkbox.Change, forkbox.Sides) error) error {
+	return yield(forkbox.Change{Path: "/etc/passwd", Kind: forkbox.Deleted}, noSides{})
 }
+
+// noSides is a change of which nothing more is known.
+type noSides struct{}
+
+func (noSides) Old() (forkbox.Node, error)                         { return forkbox.Node{}, os.ErrNotExist }
+func (noSides) New() (forkbox.Node, error)                         { return forkbox.Node{}, os.ErrNotExist }
+func (noSides) OpenOld() (*os.File, error)                         { return nil, os.ErrNotExist }
+func (noSides) OpenNew() (*os.File, error)                         { return nil, os.ErrNotExist }
+func (noSides) Copied() bool                                       { return false }
+func (noSides) Below(func(string, forkbox.Node, bool) error) error { return nil }
 
 func (p fakeProvider) Checks(context.Context) []forkbox.Check {
 	return []forkbox.Check{{Name: "fake", Status: forkbox.OK}}
@@ -243,5 +253,7 @@ func (i fakeInstance) Stop(context.Context, forkbox.Grace) error {
 	i.die(true)
 	return i.p.fuse.step(func() error { return nil })
 }
+
+func (i fakeInstance) Root() (*os.File, error) { return os.Open(os.TempDir()) }
 
 func (i fakeInstance) Done() <-chan struct{} { return i.done }

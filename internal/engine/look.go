@@ -29,24 +29,6 @@ func (e *Engine) Processes(ctx context.Context, who forkbox.Owner, ref string) (
 	return ps, forkbox.Wrap("list processes", err)
 }
 
-// Changes yields what differs between a box and its base.
-func (e *Engine) Changes(ctx context.Context, who forkbox.Owner, ref string, yield func(forkbox.Change) error) error {
-	const op = "list changes"
-	ctx, end, err := e.begin(ctx, op)
-	if err != nil {
-		return err
-	}
-	defer end()
-	box, err := e.resolve(ctx, who, ref)
-	if err == nil {
-		err = usable(op, box)
-	}
-	if err != nil {
-		return err
-	}
-	return forkbox.Wrap(op, e.provider.Changes(ctx, box, yield))
-}
-
 // Logs yields the output of an exec; an empty id means the latest. With
 // follow it goes on until the exec has ended.
 func (e *Engine) Logs(ctx context.Context, who forkbox.Owner, ref, id string, follow bool, yield func(forkbox.LogRecord) error) error {

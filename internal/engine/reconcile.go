@@ -25,6 +25,8 @@ func (e *Engine) Reconcile(ctx context.Context) error {
 			e.log.Error("cannot reconcile a box", "box", box.ID, "name", box.Name, "state", box.State, "error", err)
 		}
 	}
+	e.settleReceipts(ctx)
+	e.finishRebases(ctx)
 	return nil
 }
 

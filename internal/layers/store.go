@@ -2,6 +2,7 @@
 //
 //	<home>/boxes/<id>/upper/<escaped mount point>/   what the box changed on that filesystem
 //	<home>/boxes/<id>/work/<escaped mount point>/    overlayfs needs it beside the upper
+//	<home>/boxes/<id>/base/                          what reality was at the fork, where a merge needs it
 //	<home>/boxes/<id>/<exec>.log                     what its execs wrote
 //	<home>/trash/                                    being deleted
 //
@@ -150,6 +151,12 @@ func (s *Store) Upper(id string) string { return filepath.Join(s.Dir(id), "upper
 
 // Work holds overlayfs's own directories, named as in Upper.
 func (s *Store) Work(id string) string { return filepath.Join(s.Dir(id), "work") }
+
+// Base holds what is known of reality as it was when the box was forked.
+func (s *Store) Base(id string) string { return filepath.Join(s.Dir(id), "base") }
+
+// Bin takes what is to be deleted, by a rename. [Store.EmptyTrash] deletes it.
+func (s *Store) Bin() string { return s.trash() }
 
 // Log is the file that an exec's output is kept in.
 func (s *Store) Log(id, exec string) string {

@@ -1,4 +1,5 @@
-// Package ledger keeps the durable record of boxes and execs in SQLite.
+// Package ledger keeps the durable record of boxes, execs and receipts in
+// SQLite.
 //
 // Every write is one prepared statement and so one transaction: there is no
 // moment at which a crash leaves half a record. The suite that this and any

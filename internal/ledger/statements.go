@@ -9,7 +9,9 @@ import (
 // statements are prepared once: parsing SQL costs more than running it here.
 type statements struct {
 	addBox, updateBox, deleteBox, addExec, updateExec *sql.Stmt // write
+	addReceipt, updateReceipt, deleteReceipt          *sql.Stmt // write
 	box, boxes, boxesOf, find, exec, execs            *sql.Stmt // read
+	receipt, receiptsOfOwner, receiptsOfBox           *sql.Stmt // read
 }
 
 const (
@@ -40,6 +42,15 @@ const (
 
 	sqlExec  = `SELECT id, record FROM execs WHERE box = ? AND id = ?`
 	sqlExecs = `SELECT id, record FROM execs WHERE box = ? ORDER BY id`
+
+	sqlAddReceipt      = `INSERT INTO receipts (id, owner_uid, box, state, created, record) VALUES (?, ?, ?, ?, ?, ?)`
+	sqlUpdateReceipt   = `UPDATE receipts SET state = ?, record = ? WHERE id = ?`
+	sqlDeleteReceipt   = `DELETE FROM receipts WHERE id = ?`
+	sqlReceipt         = `SELECT record FROM receipts WHERE id = ?`
+	sqlReceipts        = `SELECT record FROM receipts ORDER BY created DESC, rowid DESC`
+	sqlReceiptsOfOwner = `SELECT record FROM receipts WHERE owner_uid = ? ORDER BY created DESC, rowid DESC`
+	sqlReceiptsOfBox   = `SELECT record FROM receipts WHERE box = ? ORDER BY created, rowid`
+	sqlLanding         = `SELECT record FROM receipts WHERE state = 'landing' ORDER BY created DESC, rowid DESC`
 )
 
 func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
@@ -59,6 +70,12 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 		{&s.find, read, sqlFind},
 		{&s.exec, read, sqlExec},
 		{&s.execs, read, sqlExecs},
+		{&s.addReceipt, write, sqlAddReceipt},
+		{&s.updateReceipt, write, sqlUpdateReceipt},
+		{&s.deleteReceipt, write, sqlDeleteReceipt},
+		{&s.receipt, read, sqlReceipt},
+		{&s.receiptsOfOwner, read, sqlReceiptsOfOwner},
+		{&s.receiptsOfBox, read, sqlReceiptsOfBox},
 	} {
 		stmt, err := p.db.PrepareContext(ctx, p.sql)
 		if err != nil {
@@ -74,6 +91,7 @@ func (s *statements) close() error {
 	for _, stmt := range []*sql.Stmt{
 		s.addBox, s.updateBox, s.deleteBox, s.addExec, s.updateExec,
 		s.box, s.boxes, s.boxesOf, s.find, s.exec, s.execs,
+		s.addReceipt, s.updateReceipt, s.deleteReceipt, s.receipt, s.receiptsOfOwner, s.receiptsOfBox,
 	} {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())

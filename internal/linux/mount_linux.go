@@ -51,6 +51,11 @@ func (s *Script) Overlay(o Overlay, target string) {
 		flag("userxattr")
 	} else if o.RedirectDir {
 		set("redirect_dir", "on")
+		// Whatever this kernel's defaults are: the upper must hold the whole
+		// of what the box changed, and nothing that refers to the work
+		// directory, which is new at each start.
+		set("metacopy", "off")
+		set("index", "off")
 	}
 	s.Do(what, unix.SYS_FSCONFIG, fs, create, 0, 0, 0)
 	s.free(fs + 1)

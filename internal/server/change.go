@@ -6,36 +6,36 @@ import (
 	"net/http"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
 )
 
-// listChanges streams {"changes":[…],"summary":{…}}: there may be millions.
+// listChanges streams {"changes":[…],"summary":{…}}, a change on each line:
+// there may be millions, and our own client reads them line by line.
 // What fails before the first change has a status of its own; what fails later
 // is a member "error" at the end.
 func (s *Server) listChanges(w http.ResponseWriter, r *http.Request) error {
 	out := bufio.NewWriterSize(w, 64<<10)
-	var summary client.Summary
-	err := s.Engine.Changes(r.Context(), who(r), r.PathValue("box"), func(change forkbox.Change) error {
-		text, err := json.Marshal(change)
-		if err != nil {
-			return err
-		}
-		if summary.Total == 0 {
-			w.Header().Set("Content-Type", "application/json")
-			out.WriteString(`{"changes":[`)
+	begun := false
+	begin := func() {
+		w.Header().Set("Content-Type", "application/json")
+		out.WriteString(`{"changes":[`)
+		begun = true
+	}
+	var text []byte
+	summary, err := s.Engine.Diff(r.Context(), who(r), r.PathValue("box"), diffSpec(r), func(change forkbox.Change) error {
+		if !begun {
+			begin()
 		} else {
 			out.WriteString(",\n")
 		}
-		summary.Add(change)
-		_, err = out.Write(text)
+		text = change.AppendJSON(text[:0])
+		_, err := out.Write(text)
 		return err
 	})
-	if err != nil && summary.Total == 0 {
+	if err != nil && !begun {
 		return err
 	}
-	if summary.Total == 0 {
-		w.Header().Set("Content-Type", "application/json")
-		out.WriteString(`{"changes":[`)
+	if !begun {
+		begin()
 	}
 	out.WriteString(`],"summary":`)
 	writeJSON(out, summary)
@@ -48,10 +48,39 @@ func (s *Server) listChanges(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
+// diffSpec reads the query of a request for changes.
+func diffSpec(r *http.Request) forkbox.DiffSpec {
+	q := r.URL.Query()
+	return forkbox.DiffSpec{
+		Selection: forkbox.Selection{Paths: q["path"], All: isSet(r, "all"), Exact: isSet(r, "exact")},
+		Against:   q.Get("against"),
+		Patch:     isSet(r, "patch"), Stat: isSet(r, "stat"), Hash: isSet(r, "hash"), Renames: isSet(r, "renames"),
+	}
+}
+
 // writeJSON writes to a buffer, which remembers its first error.
 func writeJSON(out *bufio.Writer, doc any) {
 	text, err := json.Marshal(doc)
 	if err == nil {
 		out.Write(text)
 	}
+}
+
+func (s *Server) boxStatus(w http.ResponseWriter, r *http.Request) error {
+	status, err := s.Engine.Status(r.Context(), who(r), r.PathValue("box"))
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, status)
+}
+
+func (s *Server) syncBox(w http.ResponseWriter, r *http.Request) error {
+	if err := decodeOptional(r, &struct{}{}); err != nil {
+		return err
+	}
+	result, err := s.Engine.Sync(r.Context(), who(r), r.PathValue("box"))
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, result)
 }

@@ -28,7 +28,14 @@ type Engine interface {
 	Logs(ctx context.Context, who forkbox.Owner, ref, execID string, follow bool, yield func(forkbox.LogRecord) error) error
 
 	Processes(ctx context.Context, who forkbox.Owner, ref string) ([]forkbox.Process, error)
-	Changes(ctx context.Context, who forkbox.Owner, ref string, yield func(forkbox.Change) error) error
+	Diff(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (forkbox.Summary, error)
+	Status(ctx context.Context, who forkbox.Owner, ref string) (forkbox.BoxStatus, error)
+	Apply(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ApplySpec) (forkbox.Receipt, error)
+	Discard(ctx context.Context, who forkbox.Owner, ref string, sel forkbox.Selection) ([]string, error)
+	Sync(ctx context.Context, who forkbox.Owner, ref string) (forkbox.SyncResult, error)
+	Receipts(ctx context.Context, who forkbox.Owner) ([]forkbox.Receipt, error)
+	Receipt(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Receipt, error)
+	Undo(ctx context.Context, who forkbox.Owner, ref string, spec engine.UndoSpec) (forkbox.Receipt, error)
 	Doctor(ctx context.Context) []forkbox.Check
 	HiddenFrom(who forkbox.Owner) []string
 

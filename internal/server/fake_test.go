@@ -23,6 +23,9 @@ type fakeEngine struct {
 	killed  chan struct{}
 	exited  chan struct{}
 	busy    bool
+	diffed  forkbox.DiffSpec
+	applied []forkbox.ApplySpec
+	undone  []engine.UndoSpec
 	changes []forkbox.Change
 	logs    []forkbox.LogRecord
 	failAt  error // what changes and logs end with
@@ -145,13 +148,48 @@ func (f *fakeEngine) Processes(context.Context, forkbox.Owner, string) ([]forkbo
 	return []forkbox.Process{{PID: 1, Command: []string{"sh"}}}, nil
 }
 
-func (f *fakeEngine) Changes(_ context.Context, _ forkbox.Owner, _ string, yield func(forkbox.Change) error) error {
+func (f *fakeEngine) Diff(_ context.Context, _ forkbox.Owner, _ string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (summary forkbox.Summary, err error) {
+	f.diffed = spec
 	for _, change := range f.changes {
+		summary.Add(change)
 		if err := yield(change); err != nil {
-			return err
+			return summary, err
 		}
 	}
-	return f.failAt
+	return summary, f.failAt
+}
+
+func (f *fakeEngine) Status(context.Context, forkbox.Owner, string) (forkbox.BoxStatus, error) {
+	return forkbox.BoxStatus{Root: "/src", Drift: []forkbox.Drift{{Path: "/src/a", Both: true}}}, nil
+}
+
+func (f *fakeEngine) Apply(_ context.Context, _ forkbox.Owner, _ string, spec forkbox.ApplySpec) (forkbox.Receipt, error) {
+	f.applied = append(f.applied, spec)
+	if spec.Reviewed == "stale" {
+		return forkbox.Receipt{}, forkbox.Errorf(forkbox.Conflict, "apply", "the box changed").About("/src/a", "it differs")
+	}
+	return forkbox.Receipt{ID: "r1", State: forkbox.Applied}, nil
+}
+
+func (f *fakeEngine) Discard(_ context.Context, _ forkbox.Owner, _ string, sel forkbox.Selection) ([]string, error) {
+	return sel.Paths, nil
+}
+
+func (f *fakeEngine) Sync(context.Context, forkbox.Owner, string) (forkbox.SyncResult, error) {
+	return forkbox.SyncResult{Merged: []string{"/src/a"}}, nil
+}
+
+func (f *fakeEngine) Receipts(context.Context, forkbox.Owner) ([]forkbox.Receipt, error) {
+	return []forkbox.Receipt{{ID: "r1"}}, nil
+}
+
+func (f *fakeEngine) Receipt(_ context.Context, _ forkbox.Owner, ref string) (forkbox.Receipt, error) {
+	return forkbox.Receipt{ID: ref}, nil
+}
+
+func (f *fakeEngine) Undo(_ context.Context, _ forkbox.Owner, ref string, spec engine.UndoSpec) (forkbox.Receipt, error) {
+	f.undone = append(f.undone, spec)
+	return forkbox.Receipt{ID: ref, State: forkbox.Undone}, nil
 }
 
 func (f *fakeEngine) Doctor(context.Context) []forkbox.Check {

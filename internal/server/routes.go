@@ -37,6 +37,10 @@ var routes = [...]route{
 	{"POST", "/v1/boxes/{box}/start", owner, (*Server).startBox},
 	{"POST", "/v1/boxes/{box}/stop", owner, (*Server).stopBox},
 	{"GET", "/v1/boxes/{box}/changes", owner, (*Server).listChanges},
+	{"GET", "/v1/boxes/{box}/status", owner, (*Server).boxStatus},
+	{"POST", "/v1/boxes/{box}/apply", owner, (*Server).applyBox},
+	{"POST", "/v1/boxes/{box}/discard", owner, (*Server).discardChanges},
+	{"POST", "/v1/boxes/{box}/sync", owner, (*Server).syncBox},
 	{"GET", "/v1/boxes/{box}/processes", owner, (*Server).listProcesses},
 
 	{"GET", "/v1/boxes/{box}/execs", owner, (*Server).listExecs},
@@ -47,6 +51,10 @@ var routes = [...]route{
 	{"POST", "/v1/boxes/{box}/execs/{exec}/kill", owner, (*Server).killExec},
 	{"POST", "/v1/boxes/{box}/execs/{exec}/resize", owner, (*Server).resizeExec},
 	{"GET", "/v1/boxes/{box}/execs/{exec}/logs", owner, (*Server).streamLogs},
+
+	{"GET", "/v1/receipts", owner, (*Server).listReceipts},
+	{"GET", "/v1/receipts/{receipt}", owner, (*Server).getReceipt},
+	{"POST", "/v1/receipts/{receipt}/undo", owner, (*Server).undoReceipt},
 }
 
 func (s *Server) handler() http.Handler {

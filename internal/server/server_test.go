@@ -180,13 +180,13 @@ func TestChangesAreStreamed(t *testing.T) {
 		r.engine.changes = append(r.engine.changes, forkbox.Change{Path: fmt.Sprint("/", i), Kind: kind, Size: 1})
 	}
 	n := 0
-	summary, err := r.client.Changes(t.Context(), "b1", func(forkbox.Change) error { n++; return nil })
+	summary, err := r.client.Changes(t.Context(), "b1", forkbox.DiffSpec{}, func(forkbox.Change) error { n++; return nil })
 	if err != nil || n != 5000 || summary.Deleted != 1000 || summary.Added != 4000 || summary.Bytes != 4000 {
 		t.Errorf("%d changes, %+v, %v", n, summary, err)
 	}
 
 	r.engine.failAt = forkbox.Errorf(forkbox.Busy, "read changes", "half-way")
-	if _, err := r.client.Changes(t.Context(), "b1", func(forkbox.Change) error { return nil }); forkbox.CodeOf(err) != forkbox.Busy {
+	if _, err := r.client.Changes(t.Context(), "b1", forkbox.DiffSpec{}, func(forkbox.Change) error { return nil }); forkbox.CodeOf(err) != forkbox.Busy {
 		t.Errorf("a failure half-way: %v", err)
 	}
 	r.engine.changes = nil

@@ -27,7 +27,7 @@ func startDaemon(ctx context.Context, binary string) (*daemon, error) {
 		return nil, err
 	}
 	d := &daemon{binary: binary, home: home, env: append(os.Environ(), "FORKBOX_HOME="+home, "FORKBOX_SOCKET=")}
-	d.cmd = exec.Command(binary, "serve", "--idle", "30s") // also when we are interrupted
+	d.cmd = exec.Command(binary, "serve", "--idle", "5m") // also when we are interrupted
 	d.cmd.Env, d.cmd.Stderr = d.env, os.Stderr
 	d.cmd.Env = append(d.cmd.Env, "FORKBOX_LOG=warn")
 	if err := d.cmd.Start(); err != nil {

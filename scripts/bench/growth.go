@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -100,7 +101,7 @@ func (d *daemon) sh(ctx context.Context, box, dir string, argv []string) error {
 
 func (d *daemon) diff(ctx context.Context, box string, atLeast int) error {
 	n := 0
-	_, err := d.Changes(ctx, box, func(forkbox.Change) error { n++; return nil })
+	_, err := d.Changes(ctx, box, forkbox.DiffSpec{Selection: forkbox.Selection{All: true}}, func(forkbox.Change) error { n++; return nil })
 	if err == nil && n < atLeast {
 		err = fmt.Errorf("diff shows %d changes, there are %d or more", n, atLeast)
 	}
@@ -116,8 +117,13 @@ func tree(n int) (string, error) {
 		if i%1000 == 0 {
 			err = os.Mkdir(sub, 0o755)
 		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(sub, fmt.Sprint(i)), []byte("x\n"), 0o644)
+		name := filepath.Join(sub, fmt.Sprint(i))
+		switch {
+		case err != nil:
+		case i < 100000:
+			err = os.WriteFile(name, []byte("x\n"), 0o644)
+		default: // there have to be many of them, that is all
+			err = syscall.Mknod(name, syscall.S_IFREG|0o644, 0)
 		}
 	}
 	return dir, err

@@ -77,6 +77,7 @@ func (r *report) judge() {
 	r.want("PSS of a running box", 8, r.median(casePSS), "MiB")
 	r.want("create, 100 000 files in the base / 10", 1.5, r.median(grown("create", "base", 100000))/r.median(grown("create", "base", 10)), "×")
 	r.want("diff, 100 000 files in the base / 10", 1.5, r.median(grown("diff", "base", 100000))/r.median(grown("diff", "base", 10)), "×")
+	r.judgeChanges()
 }
 
 func (r *report) print(w io.Writer) {

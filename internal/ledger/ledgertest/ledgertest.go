@@ -27,6 +27,9 @@ func Run(t *testing.T, open func(t *testing.T) forkbox.Ledger) {
 		{"FindBoxes", findBoxes},
 		{"ExecIDsCount", execIDsCount},
 		{"ExecIsKeptWhole", execIsKeptWhole},
+		{"ReceiptIsKeptWhole", receiptIsKeptWhole},
+		{"ReceiptsByOwnerStateAndBox", receiptsByOwnerStateAndBox},
+		{"ReceiptOutlivesItsBox", receiptOutlivesItsBox},
 		{"NotFound", notFound},
 		{"ManyAtOnce", manyAtOnce},
 		{"CancelledCallerLeavesNoDoubt", cancelledCaller},
@@ -49,6 +52,7 @@ func Box(id, name string, uid int) forkbox.Box {
 		Net:   forkbox.NetNone, Dir: "/src/a b", Created: made,
 		Env:          []string{"PATH=/bin", "ODD=a\nb \"c\" é"},
 		AllowSecrets: []string{"GITHUB_TOKEN"}, Pinned: true, Note: "a note",
+		Rebase: "r2", Stale: "other landed /a", StaleBy: "r1", Unresolved: []string{"/b"},
 	}
 }
 

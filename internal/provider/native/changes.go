@@ -11,10 +11,19 @@ import (
 )
 
 // Changes reads them off the box's upper directories; the box may run.
-func (p *Provider) Changes(ctx context.Context, box forkbox.Box, yield func(forkbox.Change) error) error {
-	uppers, err := p.store.Uppers(box.ID)
+func (p *Provider) Changes(ctx context.Context, box forkbox.Box, yield func(forkbox.Change, forkbox.Sides) error) error {
+	src, err := p.source(box)
 	if err != nil {
 		return err
+	}
+	return change.Read(ctx, src, yield)
+}
+
+// source is where the changes of a box are.
+func (p *Provider) source(box forkbox.Box) (change.Source, error) {
+	uppers, err := p.store.Uppers(box.ID)
+	if err != nil {
+		return change.Source{}, err
 	}
 	src := change.Source{Base: "/", XattrPrefix: "trusted.overlay.", Hidden: p.concealment(box).hidden}
 	for _, u := range uppers {
@@ -24,7 +33,7 @@ func (p *Provider) Changes(ctx context.Context, box forkbox.Box, yield func(fork
 		src.XattrPrefix, src.IgnoreOwner = "user.overlay.", true
 		src.Skip = stubs(src.Uppers)
 	}
-	return change.Read(ctx, src, yield)
+	return src, nil
 }
 
 // stubs recognises, in an unprivileged box, the files that were only mounted

@@ -5,6 +5,7 @@ package native
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -166,6 +167,30 @@ func (i *instance) Resize(ctx context.Context, id string, size forkbox.Size) err
 func (i *instance) Processes(ctx context.Context) ([]forkbox.Process, error) {
 	rep, err := i.call(ctx, request{Verb: doList})
 	return rep.Processes, err
+}
+
+// rootLimit is how long init may take to show that it lives.
+const rootLimit = 10 * time.Second
+
+// Root opens the root directory of init. A pid is only a number: were init
+// gone, it could name a process of the host by now, and its root would be
+// reality. So init is asked for a sign of life afterwards. Who answers is in
+// the box, and nobody in there outlives init.
+func (i *instance) Root() (*os.File, error) {
+	const op = "open the box's root"
+	name := fmt.Sprintf("/proc/%d/root", i.process.PID)
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, forkbox.Errorf(forkbox.Busy, op, "%w", err)
+	}
+	root := os.NewFile(uintptr(fd), name)
+	ctx, cancel := context.WithTimeout(context.Background(), rootLimit)
+	defer cancel()
+	if _, err := i.call(ctx, request{Verb: doAck}); err != nil {
+		root.Close()
+		return nil, forkbox.Errorf(forkbox.Busy, op, "%w", err)
+	}
+	return root, nil
 }
 
 func (i *instance) Stop(ctx context.Context, grace forkbox.Grace) error {

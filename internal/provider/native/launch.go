@@ -32,8 +32,29 @@ func (p *Provider) Start(ctx context.Context, box forkbox.Box) (forkbox.Instance
 		return i, nil
 	}
 	i, err := p.start(ctx, plan)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL) {
+		i, err = p.again(ctx, box, err)
+	}
 	if err != nil {
 		return nil, p.explain(err)
+	}
+	return i, nil
+}
+
+// again tries once more, when something may have been unmounted while the box
+// was being built: a stick was pulled, a container ended. It gives up with the
+// first error, which is the better one if the host has not changed.
+func (p *Provider) again(ctx context.Context, box forkbox.Box, first error) (*instance, error) {
+	if err := p.mounts.reread(); err != nil {
+		return nil, first
+	}
+	plan, err := p.outline(box)
+	if err != nil {
+		return nil, first
+	}
+	i, err := p.start(ctx, plan)
+	if err != nil {
+		return nil, first
 	}
 	return i, nil
 }

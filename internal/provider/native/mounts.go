@@ -69,6 +69,13 @@ func (t *mountTable) mounts() (list []mount, points []string, err error) {
 	return t.list, t.all, nil
 }
 
+// reread does not wait for the kernel to say that something changed.
+func (t *mountTable) reread() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.read()
+}
+
 func (t *mountTable) read() error {
 	if _, err := t.file.Seek(0, 0); err != nil {
 		return err

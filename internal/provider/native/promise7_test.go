@@ -72,7 +72,7 @@ func TestPromise9StartDependsOnNothing(t *testing.T) {
 	r := l.Start(box)
 	r.Sh("echo x >" + large + "/0/new")
 	must(t, r.Instance.Stop(context.Background(), 0))
-	must(t, p.Changes(context.Background(), box, func(forkbox.Change) error { return nil }))
+	must(t, p.Changes(context.Background(), box, func(forkbox.Change, forkbox.Sides) error { return nil }))
 	for i := 1; i < 10_000/100; i++ { // 0 is where the change is
 		if dir := fmt.Sprint(large, "/", i); wasRead(t, dir) && reads {
 			t.Fatalf("%s was read", dir)

@@ -81,6 +81,9 @@ func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
 		p.spares.drop(s)
 		return nil
 	}
+	// What is known of the box's base goes along. One that comes too late is
+	// lost with the old directory: a merge that needs it is refused then.
+	_ = os.Rename(p.store.Base(id), p.store.Base(s.id))
 	// From here on the spare's directories are the box's, its socket included.
 	if err := linux.Exchange(p.store.Dir(s.id), p.store.Dir(id)); err != nil {
 		p.spares.drop(s)

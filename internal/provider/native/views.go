@@ -83,7 +83,7 @@ func (w *walker) descend(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
-		if !below(path, w.hidden...) {
+		if !below(path, w.hidden...) && !strings.HasPrefix(entry.Name(), ".forkbox-") { // an apply is at work there
 			w.entry(path, entry.Type())
 		}
 	}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+)
+
+// changeLine is a change as one line for the terminal that tty may be.
+func changeLine(tty io.Writer, at place, c forkbox.Change) string {
+	kind := fmt.Sprintf("%-8s", c.Kind)
+	switch c.Kind {
+	case forkbox.Deleted:
+		kind = paintFor(tty, red, kind)
+	case forkbox.Added:
+		kind = paintFor(tty, green, kind)
+	case forkbox.Modified:
+		kind = paintFor(tty, yellow, kind)
+	}
+	return fmt.Sprintf("%s  %7s  %s%s", kind, changeSize(c), changePath(at, c), changeDetail(at, c))
+}
+
+func changeSize(c forkbox.Change) string {
+	if c.Type != "file" {
+		return "-"
+	}
+	return size(c.Size)
+}
+
+// rawPath is the path's own bytes, which JSON may have altered.
+func rawPath(c forkbox.Change) string {
+	if len(c.PathBytes) > 0 {
+		return string(c.PathBytes)
+	}
+	return c.Path
+}
+
+// namePath is the path as the caller may type it, directories marked as ls -p
+// does.
+func namePath(at place, c forkbox.Change) string {
+	path := at.show(rawPath(c))
+	if c.Type == "dir" && !strings.HasSuffix(path, "/") {
+		path += "/"
+	}
+	return path
+}
+
+// changePath quotes what does not print.
+func changePath(at place, c forkbox.Change) string { return printable(namePath(at, c)) }
+
+// changeDetail is what else there is to know, in brackets.
+func changeDetail(at place, c forkbox.Change) string {
+	var details []string
+	note := func(when bool, format string, args ...any) {
+		if when {
+			details = append(details, fmt.Sprintf(format, args...))
+		}
+	}
+	note(c.From != "", "from %s", printable(at.show(c.From)))
+	note(c.From != "" && c.Similarity > 0 && c.Similarity < 100, "%d%% alike", c.Similarity)
+	note(c.Link != "", "same file as %s", printable(at.show(c.Link)))
+	note(c.Kind == forkbox.Deleted && c.Entries > 0, "with %s below", plural(c.Entries, "path"))
+	note(newMode(c), "%s to %s", c.OldMode, c.Mode)
+	note(c.Owner != "" && c.OldOwner != "", "owner %s to %s", c.OldOwner, c.Owner)
+	note(slices.Contains(c.Attrs, "xattr"), "other extended attributes")
+	note(c.Hidden, "hidden in the box")
+	note(c.Drifted, "changed in reality too")
+	if len(details) == 0 {
+		return ""
+	}
+	return "  (" + strings.Join(details, ", ") + ")"
+}
+
+// newMode is false for what was not there before, or is not there any more.
+func newMode(c forkbox.Change) bool {
+	switch c.Kind {
+	case forkbox.Added, forkbox.Deleted, forkbox.Linked:
+		return false
+	case forkbox.Mode:
+		return c.Mode != c.OldMode
+	}
+	return slices.Contains(c.Attrs, "mode")
+}

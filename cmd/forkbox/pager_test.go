@@ -1,0 +1,102 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPagerIsChosenAsGitDoes(t *testing.T) {
+	for _, row := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{nil, "less"},
+		{map[string]string{"PAGER": "more"}, "more"},
+		{map[string]string{"PAGER": "more", "GIT_PAGER": "delta"}, "delta"},
+		{map[string]string{"PAGER": "more", "GIT_PAGER": "delta", "FORKBOX_PAGER": "less -S"}, "less -S"},
+		{map[string]string{"PAGER": "more", "FORKBOX_PAGER": ""}, ""},
+		{map[string]string{"PAGER": "cat"}, ""},
+		{map[string]string{"TERM": "dumb"}, ""},
+		{map[string]string{"TERM": "dumb", "PAGER": "more"}, "more"},
+	} {
+		got := pagerCommand(func(name string) (string, bool) { value, set := row.env[name]; return value, set })
+		if got != row.want {
+			t.Errorf("%v: %q, not %q", row.env, got, row.want)
+		}
+	}
+}
+
+// output is a file that collects what an app and its children print.
+func output(t *testing.T) (*app, func() string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return &app{stdout: f, stderr: f}, func() string {
+		text, err := os.ReadFile(f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+}
+
+func TestPagerGetsTheText(t *testing.T) {
+	t.Setenv("LESS", "")
+	os.Unsetenv("LESS")
+	for command, want := range map[string]string{
+		"":                           "one\ntwo\n",
+		"sed 's/^/> /'":              "> one\n> two\n",
+		"sh -c 'echo $LESS $LV;cat'": "FRX -c\none\ntwo\n",
+		"no-such-pager":              "cannot start the pager",
+		"less-is-missing-too --flag": "one\ntwo\n",
+	} {
+		a, text := output(t)
+		begun := 0
+		p := &paged{app: a, command: command, begin: func() { begun++ }}
+		p.Write([]byte("one\n"))
+		p.Write([]byte("two\n"))
+		p.close()
+		if !strings.Contains(text(), want) || begun != 1 {
+			t.Errorf("%q: %q (begun %d times)", command, text(), begun)
+		}
+	}
+}
+
+func TestPagerThatIsLeftEarlyIsNoFailure(t *testing.T) {
+	a, text := output(t)
+	p := &paged{app: a, command: "head -n1", begin: func() {}}
+	var err error
+	for range 1000 {
+		if _, err = p.Write(bytes.Repeat([]byte("line\n"), 1000)); err != nil {
+			break
+		}
+	}
+	p.close()
+	if !errors.Is(err, errSeenEnough) || unlessSeen(err) != nil {
+		t.Errorf("%v", err)
+	}
+	if text() != "line\n" {
+		t.Errorf("%q", text())
+	}
+	if unlessSeen(os.ErrPermission) == nil {
+		t.Error("a real failure was forgotten")
+	}
+}
+
+func TestNothingToPageStartsNoPager(t *testing.T) {
+	a, text := output(t)
+	p := &paged{app: a, command: "sh -c 'echo started'", begin: func() { t.Error("begun") }}
+	p.close()
+	if text() != "" {
+		t.Errorf("%q", text())
+	}
+}

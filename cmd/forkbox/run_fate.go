@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+)
+
+// fate is what becomes of the box of a run.
+type fate int
+
+const (
+	keepIt fate = iota
+	discardIt
+	applyIt // then one of the others
+)
+
+// fate decides by the flags, else by what changed, else by asking.
+func (r *runner) fate(result runResult, known bool) fate {
+	nothing := known && result.Summary.Total == 0
+	switch {
+	case r.apply && succeeded(result.Exec) && !nothing:
+		return applyIt
+	case r.keep:
+		return keepIt
+	case r.discard || nothing:
+		return discardIt
+	case r.quiet || !known || !r.canAsk():
+		return keepIt
+	}
+	return r.askFate()
+}
+
+// askFate takes anything unclear for keep: that can be undone.
+func (r *runner) askFate() fate {
+	r.asked = true
+	switch r.ask("apply, keep or discard? [a/k/d] (keep)") {
+	case "a", "apply":
+		return applyIt
+	case "d", "discard":
+		return discardIt
+	}
+	return keepIt
+}
+
+func succeeded(exec forkbox.Exec) bool { return exec.Exit != nil && exec.Exit.Code == 0 }
+
+// land applies the workspace. Afterwards the box is kept as long as there is
+// something in it that is nowhere else, unless it was to be discarded; when the
+// apply failed, in any case.
+func (r *runner) land(ctx context.Context, c *client.Client, result *runResult) (fate, error) {
+	l := &lander{app: r.app}
+	receipt, err := l.land(ctx, c, result.Box.Name, forkbox.ApplySpec{Message: commandLine(result.Exec.Argv)})
+	if err != nil {
+		var e *forkbox.Error
+		if errors.As(err, &e) {
+			r.report(e)
+			err = exitStatus(e.Code.ExitCode())
+		}
+		return keepIt, err
+	}
+	result.Receipt = &receipt
+	r.tellReceipt(result.Box.Name, receipt)
+	switch {
+	case r.keep:
+		return keepIt, nil
+	case r.discard:
+		return discardIt, nil
+	}
+	return r.fateOfRest(ctx, c, result), nil
+}
+
+func (r *runner) tellReceipt(name string, receipt forkbox.Receipt) {
+	switch {
+	case r.json || r.quiet:
+	case receipt.ID == "":
+		r.tellNothing(name, receipt)
+	default:
+		r.tellLanded(receipt)
+	}
+}
+
+// fateOfRest looks again: what landed is no difference any more.
+func (r *runner) fateOfRest(ctx context.Context, c *client.Client, result *runResult) fate {
+	spec := forkbox.DiffSpec{Selection: forkbox.Selection{All: true}}
+	rest, err := c.Changes(ctx, result.Box.ID, spec, func(forkbox.Change) error { return nil })
+	if err == nil && rest.Total == 0 {
+		return discardIt
+	}
+	return keepIt
+}
+
+// tellFate says how to go on.
+func (r *runner) tellFate(result runResult, what fate) {
+	name := result.Box.Name
+	switch {
+	case r.quiet || r.json || r.keep || r.discard:
+	case result.Kept && result.Receipt != nil:
+		r.say("the rest is kept as %s. Look: forkbox diff --all %s   Discard: forkbox rm %s", name, name, name)
+	case result.Kept && what == keepIt && r.asked:
+		r.say("kept. Look: forkbox diff %s   Apply: forkbox apply %s   Discard: forkbox rm %s", name, name, name)
+	case result.Kept && what == keepIt:
+		r.say("kept as %s. Look: forkbox diff %s   Apply: forkbox apply %s   Discard: forkbox rm %s", name, name, name, name)
+	case !result.Kept && result.Receipt == nil && result.Summary.Total > 0:
+		r.say("discarded")
+	}
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/forkbox/forkbox"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) statusVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status BOX",
+		Short: "Show how far a box and reality have moved apart",
+		Long: `Show how old a box's view of reality is, what the box changed, and what reality
+changed since: the paths that both changed are named, with what an apply would
+make of them. merges: both changes fit together. conflict: apply refuses until
+somebody decides. same: both did the same.`,
+		Example:           "  forkbox status try\n  forkbox status try --json | jq '.drift[] | select(.both)'",
+		Args:              exactly(1, "a box: forkbox status BOX"),
+		ValidArgsFunction: a.completeBoxes(1),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.status(cmd.Context(), args[0]) },
+	}
+}
+
+// shownStatus is the document of status --json.
+type shownStatus struct {
+	forkbox.BoxStatus
+	Summary forkbox.Summary `json:"summary"`
+}
+
+func (a *app) status(ctx context.Context, ref string) error {
+	c := a.client()
+	defer c.Close()
+	var s shownStatus
+	err := a.patiently(ctx, "looking at "+ref, func(ctx context.Context) (err error) {
+		if s.BoxStatus, err = c.Status(ctx, ref); err != nil {
+			return err
+		}
+		s.Summary, err = c.Changes(ctx, s.Box.ID, forkbox.DiffSpec{}, func(forkbox.Change) error { return nil })
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(s)
+	}
+	if err := a.table("", func(w io.Writer) { writeStatus(w, s) }); err != nil {
+		return err
+	}
+	if err := a.table("", func(w io.Writer) { writeDrift(w, here(), s) }); err != nil {
+		return err
+	}
+	a.adviseStatus(s)
+	return nil
+}
+
+func writeStatus(w io.Writer, s shownStatus) {
+	rows := [][2]string{
+		{"box", s.Box.Name + ", " + stateText(s.Box)},
+		{"forked", fmt.Sprintf("%s (%s)", ago(s.Fence), s.Fence.Local().Format("2006-01-02 15:04:05"))},
+		{"workspace", countByKind(s.Summary.Workspace) + " in " + printable(s.Root)},
+		{"system", countByKind(s.Summary.System) + inBrackets(s.Summary.Packages)},
+		{"noise", noiseText(s.Summary.Noise)},
+		{"reality", driftText(s.BoxStatus)},
+	}
+	if s.Box.Stale != "" {
+		rows = append(rows, [2]string{"stale", staleText(s.Box)})
+	}
+	for _, row := range rows {
+		fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
+	}
+}
+
+func noiseText(c forkbox.Count) string {
+	if c.Total == 0 {
+		return "nothing changed"
+	}
+	return plural(c.Total, "change")
+}
+
+func driftText(s forkbox.BoxStatus) string {
+	switch {
+	case s.Behind == 0:
+		return "has not changed since"
+	case s.Both == 0:
+		return "changed " + plural(s.Behind, "path") + " since, none that the box changed"
+	}
+	return fmt.Sprintf("changed %s since, %d of them in the box too", plural(s.Behind, "path"), s.Both)
+}
+
+// writeDrift has what both changed first: that is what needs somebody.
+func writeDrift(w io.Writer, at place, s shownStatus) {
+	for _, both := range []bool{true, false} {
+		for _, drift := range s.Drift {
+			if drift.Both == both {
+				fmt.Fprintf(w, "  %s\t%s%s\n", outcomeText(drift), printable(at.show(drift.Path)), because(printable(drift.Why)))
+			}
+		}
+	}
+	if s.Partial {
+		fmt.Fprintf(w, "  and more\n")
+	}
+}
+
+func outcomeText(d forkbox.Drift) string {
+	switch {
+	case !d.Both:
+		return "reality"
+	case d.Outcome == "clean":
+		return "merges"
+	case d.Outcome == "":
+		return "both"
+	}
+	return d.Outcome
+}
+
+func (a *app) adviseStatus(s shownStatus) {
+	conflicts := 0
+	for _, drift := range s.Drift {
+		if drift.Outcome == "conflict" {
+			conflicts++
+		}
+	}
+	switch {
+	case conflicts > 0:
+		a.say("apply refuses %s. Merge in the box: forkbox sync %s", plural(conflicts, "path"), s.Box.Name)
+	case s.Both > 0:
+		a.say("apply merges them. To see the result in the box first: forkbox sync %s", s.Box.Name)
+	case s.Behind > 0:
+		a.say("To bring reality's changes into the box: forkbox sync %s", s.Box.Name)
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/forkbox/forkbox"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) syncVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "sync BOX",
+		Short: "Bring what reality changed since into a box",
+		Long: `Merge what reality changed since the fork into a box. From then on the box counts
+as forked now. Reality stays as it is. Where both changed the same lines, the
+file in the box has both between git's conflict markers; edit it there.
+
+The exit code is 1 when there are conflicts to resolve.`,
+		Example:           "  forkbox sync try\n  forkbox sync try || forkbox shell try",
+		Args:              exactly(1, "a box: forkbox sync BOX"),
+		ValidArgsFunction: a.completeBoxes(1),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.sync(cmd.Context(), args[0]) },
+	}
+}
+
+// unresolved is what sync exits with when somebody has to look, as git merge
+// does.
+const unresolved = exitStatus(1)
+
+func (a *app) sync(ctx context.Context, ref string) error {
+	c := a.client()
+	defer c.Close()
+	var result forkbox.SyncResult
+	err := a.patiently(ctx, "syncing "+ref, func(ctx context.Context) (err error) {
+		result, err = c.Sync(ctx, ref)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		err = a.printJSON(result)
+	} else {
+		err = a.showSync(ref, result)
+	}
+	if err == nil && len(result.Conflicts) > 0 {
+		return unresolved
+	}
+	return err
+}
+
+// showSync lists what happened in the box on stdout.
+func (a *app) showSync(ref string, result forkbox.SyncResult) error {
+	at := here()
+	for _, list := range []struct {
+		what  string
+		paths []string
+	}{{"merged", result.Merged}, {"taken", result.Taken}} {
+		for _, path := range list.paths {
+			if _, err := fmt.Fprintf(a.stdout, "%-8s  %s\n", list.what, printable(at.show(path))); err != nil {
+				return err
+			}
+		}
+	}
+	for _, item := range result.Conflicts {
+		if _, err := fmt.Fprintf(a.stdout, "%-8s  %s%s\n", "conflict", printable(at.show(item.Path)), because(printable(item.Why))); err != nil {
+			return err
+		}
+	}
+	if n := len(result.Conflicts); n > 0 {
+		a.say("%s to resolve in the box: forkbox shell %s", plural(n, "conflict"), ref)
+		return nil
+	}
+	a.say("box %s is up to date with reality", ref)
+	return nil
+}

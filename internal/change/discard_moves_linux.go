@@ -1,0 +1,259 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+)
+
+// move is a directory of the base that the box has elsewhere.
+type move struct{ from, path string }
+
+// plan finds out what goes, and refuses what cannot be done without harm to
+// what stays. Nothing has been touched yet.
+func (d *discarder) plan(ctx context.Context, changes []forkbox.Change) error {
+	for _, c := range changes {
+		if p := rawPath(c); !staysDir(c) && !d.goes(p) {
+			d.drops = append(d.drops, p)
+		}
+	}
+	err := Read(ctx, d.src, func(c forkbox.Change, _ forkbox.Sides) error {
+		if c.Kind == forkbox.Renamed {
+			d.moved = append(d.moved, move{c.From, rawPath(c)})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return d.check()
+}
+
+// goes says whether a path is taken out, by itself or with what it lies in.
+func (d *discarder) goes(p string) bool {
+	i, found := slices.BinarySearchFunc(d.drops, p, Compare)
+	return found || i > 0 && forkbox.Within(p, d.drops[i-1])
+}
+
+// check: a directory must not be at its old place again and stay at the new
+// one, nor be at none of them.
+func (d *discarder) check() error {
+	for _, p := range d.drops {
+		if err := d.checkShown(p, d.inBase(p)); err != nil {
+			return err
+		}
+	}
+	for _, m := range d.moved {
+		if !d.goes(m.path) {
+			continue
+		}
+		if err := d.checkShown(m.path, m.from); err != nil {
+			return err
+		}
+		if err := d.checkPlace(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkShown refuses to show what the base has at shown, while the box has a
+// directory out of it elsewhere.
+func (d *discarder) checkShown(p, shown string) error {
+	for _, m := range d.moved {
+		if shown != "" && forkbox.Within(m.from, shown) && !d.goes(m.path) {
+			return forkbox.Errorf(forkbox.Invalid, "", "%q cannot be put back alone: the box has moved %q to %q", p, m.from, m.path).
+				Hint("discard that as well: %s", m.path)
+		}
+	}
+	return nil
+}
+
+// checkPlace refuses to put a directory back where the box has something else
+// now, or where there is nothing to put it into.
+func (d *discarder) checkPlace(m move) error {
+	at := d.inBox(m.from)
+	if d.goes(at) {
+		return nil
+	}
+	vacant := false
+	err := d.withPath(at, func(way []level, name string) (err error) {
+
+		last := way[len(way)-1]
+		vacant, err = d.isVacant(last.upper, name)
+		vacant = vacant && path.Join(way[0].mount, last.origin) == path.Dir(m.from)
+		return err
+	})
+	if err == nil && !vacant {
+		return forkbox.Errorf(forkbox.Invalid, "", "%q cannot be put back alone: the box has something else at %q, where it was", m.path, at).
+			Hint("discard that as well: %s", at)
+	}
+	return err
+}
+
+// isVacant says whether the box has nothing at a name.
+func (d *discarder) isVacant(dir int, name string) (bool, error) {
+	up, err := lstat(dir, name)
+	if isAbsent(err) || err == nil && up.isWhiteout() {
+		return true, nil
+	}
+	_, marked := xattr(dir, name, d.src.XattrPrefix+"whiteout")
+	return marked && up.isRegular() && up.Size == 0, err
+}
+
+// inBox is where a box has a path of the base, whether or not it is there: not
+// at the same place when a directory that it lies in was moved.
+func (d *discarder) inBox(p string) string {
+	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
+		for _, m := range d.moved {
+			if m.from == dir {
+				return m.path + p[len(dir):]
+			}
+		}
+	}
+	return p
+}
+
+// inBase is where the base has what shows at a path of the box when that is
+// taken out. Nothing does, "", in a directory that the box made in the place
+// of one that it moved away.
+func (d *discarder) inBase(p string) string {
+	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
+		if m, ok := d.movedTo(dir); ok {
+			return m.from + p[len(dir):]
+		}
+		if d.movedAway(dir) {
+			return ""
+		}
+	}
+	return p
+}
+
+func (d *discarder) movedTo(dir string) (move, bool) {
+	i := slices.IndexFunc(d.moved, func(m move) bool { return m.path == dir })
+	if i < 0 {
+		return move{}, false
+	}
+	return d.moved[i], true
+}
+
+func (d *discarder) movedAway(dir string) bool {
+	return slices.ContainsFunc(d.moved, func(m move) bool { return m.from == dir })
+}
+
+// part makes files of the box be files of their own that it moved or linked
+// away from what will show again. They carry a note of the base's file that
+// they are copies of, and overlayfs takes two names with the same one for one
+// file: the base's would show with the box's content, and be written to with
+// it.
+func (d *discarder) part(ctx context.Context) error {
+	shown := map[handle]bool{}
+	for _, p := range d.drops {
+		from := d.inBase(p)
+		if from == "" {
+			continue
+		}
+		if err := d.collect(ctx, from, shown); err != nil {
+			return err
+		}
+	}
+	for _, u := range d.src.Uppers {
+		if len(shown) == 0 {
+			return nil
+		}
+		top, err := unix.Open(u.Dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		err = d.partBelow(ctx, top, ".", u.Mount, shown)
+		unix.Close(top)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect finds the files that the base has at a path and below it.
+func (d *discarder) collect(ctx context.Context, p string, shown map[handle]bool) error {
+	base, err := unix.Open(d.src.Base, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(base)
+	dir, name := path.Split(p)
+	parent, err := openPath(base, "."+dir)
+	if err != nil {
+		return keepFatal(err) // the base has no such path
+	}
+	defer unix.Close(parent)
+	note := func(l *lower) error {
+		// Overlayfs does not take one with several names for a box's file.
+		if id, ok := baseHandle(l.dir, l.name); ok && !l.file.isDir() && l.file.Nlink < 2 {
+			shown[id] = true
+		}
+		return nil
+	}
+	top := &lower{dir: parent, name: name, path: p}
+	if top.file, err = lstat(parent, name); err != nil || !top.file.isDir() {
+		if err == nil {
+			err = note(top)
+		}
+		return keepFatal(err)
+	}
+	w := newWalker(ctx, d.src, nil)
+	w.moves = &moves{found: map[string]bool{}, mount: "/"}
+	return w.descendInto(top, note)
+}
+
+// partBelow goes through what the box has in a directory and keeps.
+func (d *discarder) partBelow(ctx context.Context, dir int, name, at string, shown map[handle]bool) error {
+	sub, err := openDir(dir, name, beneath)
+	if err != nil {
+		return keepFatal(err)
+	}
+	defer unix.Close(sub)
+	names, err := list(sub)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		p := join(at, n)
+		up, err := lstat(sub, n)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil || d.goes(p):
+			continue
+		case up.isDir():
+			err = d.partBelow(ctx, sub, n, p, shown)
+		default:
+			err = d.partFile(sub, n, p, shown)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *discarder) partFile(dir int, name, at string, shown map[handle]bool) error {
+	note, ok := xattr(dir, name, d.src.XattrPrefix+"origin")
+	if id, known := noted(note); !ok || !known || !shown[id] {
+		return nil
+	}
+	if _, shared := xattr(dir, name, d.src.XattrPrefix+"metacopy"); shared {
+		return forkbox.Errorf(forkbox.Invalid, "", "%q has its content from something that would show again: they would be one file", at).
+			Hint("discard that as well: %s", at)
+	}
+	err := unix.Lremovexattr(xattrPath(dir, name), d.src.XattrPrefix+"origin")
+	if errors.Is(err, unix.ENODATA) {
+		return nil
+	}
+	return err
+}

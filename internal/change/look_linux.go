@@ -1,0 +1,190 @@
+package change
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// batchSize is how many names of a directory are looked at together.
+	batchSize = 128
+	// handful is how many of them one goroutine takes at a time.
+	handful = 8
+	// maxHands is how many goroutines look, where there are processors.
+	maxHands = 4
+)
+
+// hand is what one goroutine needs to look at files. Nearly all the time of
+// reading changes goes into asking the kernel, so several ask at once; what
+// they found is told by one, in order.
+type hand struct {
+	w     *walker
+	lists [2]listBuffer
+	comparer
+}
+
+func newHands(w *walker) []*hand {
+	hands := make([]*hand, min(runtime.GOMAXPROCS(0), maxHands))
+	for i := range hands {
+		hands[i] = &hand{w: w}
+	}
+	return hands
+}
+
+// batch is the entries of a directory that are looked at together.
+type batch []entry
+
+// takeBatch: one for each level that is being walked, used again and again.
+func (w *walker) takeBatch() batch {
+	if n := len(w.batches); n > 0 {
+		b := w.batches[n-1]
+		w.batches = w.batches[:n-1]
+		return b
+	}
+	return make(batch, 0, batchSize)
+}
+
+func (w *walker) giveBatch(b batch) {
+	clear(b[:cap(b)])
+	w.batches = append(w.batches, b[:0])
+}
+
+// gather makes entries of names and looks at them.
+func (w *walker) gather(p *place, names []string, b batch) batch {
+	b = b[:len(names)]
+	for i, name := range names {
+		e := &b[i]
+		*e = entry{w: w, in: p, name: name, path: join(p.path, name), baseDir: p.base, baseName: name}
+		e.skipped = w.skipped(e.path, true)
+		e.cover = !p.hidden && w.isHidden(p, name, e.path)
+		e.hidden = p.hidden || e.cover
+		if p.base != none && !e.skipped {
+			w.effort.lookups++
+		}
+	}
+	w.lookAtAll(b)
+	return b
+}
+
+func (w *walker) lookAtAll(b batch) {
+	helpers := min(len(w.hands), len(b)/(2*handful)) - 1
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for i := range helpers {
+		group.Go(func() { w.hands[i+1].lookAtSome(b, &next) })
+	}
+	w.hands[0].lookAtSome(b, &next)
+	group.Wait()
+}
+
+func (h *hand) lookAtSome(b batch, next *atomic.Int64) {
+	for {
+		start := int(next.Add(handful)) - handful
+		if start >= len(b) {
+			return
+		}
+		for i := start; i < min(start+handful, len(b)); i++ {
+			// What is mounted there may not answer.
+			if !b[i].skipped {
+				h.look(&b[i])
+			}
+		}
+	}
+}
+
+// look finds out what there is to know about an entry as it is in the two
+// directories. What depends on the rest of the tree is not decided here.
+func (h *hand) look(e *entry) {
+	e.up, e.upErr = lstatIn(e.in.upper, e.name)
+	if e.err = e.lookBase(); e.err != nil || e.upErr != nil || e.state != present || e.hidden || e.up.isWhiteout() {
+		return
+	}
+	if h.w.found != nil {
+		return // a scout does not compare
+	}
+	if e.up.isRegular() && e.base.isRegular() && e.up.Size != e.base.Size {
+		// Modified, whatever else there is: two system calls are saved.
+		e.content = different
+		h.compareModes(e)
+		return
+	}
+	h.compareAttrs(e)
+	if e.up.isRegular() && e.base.isRegular() {
+		e.content, e.err = h.compareFiles(e)
+	}
+}
+
+func (e *entry) lookBase() error {
+	if e.in.unknown {
+		e.state = unknown
+	}
+	if e.in.base == none {
+		return nil
+	}
+	base, err := lstat(e.in.base, e.name)
+	switch {
+	case err == nil:
+		e.base, e.state = base, present
+	case fatal(err):
+		return err
+	case errors.Is(err, unix.EACCES):
+		e.state = unknown
+	}
+	return nil
+}
+
+// lstatIn is lstat for a directory that may not be there.
+func lstatIn(dir int, name string) (file, error) {
+	if dir == none {
+		return file{}, unix.ENOENT
+	}
+	return lstat(dir, name)
+}
+
+// verdict on the content of a file.
+type verdict int
+
+const (
+	undecided verdict = iota
+	same
+	different
+)
+
+// compareFiles compares two regular files. It leaves those undecided that have
+// their content elsewhere.
+func (h *hand) compareFiles(e *entry) (verdict, error) {
+	switch {
+	case e.up.Size == 0 || h.w.untouched(e):
+		return same, nil
+	case e.metacopy:
+		return undecided, nil
+	}
+	equal, err := h.same(e.in.upper, e.name, e.baseDir, e.baseName)
+	if !equal {
+		return different, err
+	}
+	return same, err
+}
+
+// walkNames reports what changed at each of the names.
+func (w *walker) walkNames(p *place, names []string) error {
+	b := w.takeBatch()
+	defer func() { w.giveBatch(b) }()
+	for chunk := range slices.Chunk(names, batchSize) {
+		b = w.gather(p, chunk, b)
+		for i := range b {
+			if err := w.ctx.Err(); err != nil {
+				return err
+			}
+			if err := w.entry(&b[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

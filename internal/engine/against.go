@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/change"
+	"github.com/forkbox/forkbox/internal/review"
+)
+
+// against has a view show how a box differs from another one instead of from
+// reality. Both are looked at through their own mounts, at the paths that
+// either of them changed.
+func (e *Engine) against(ctx context.Context, who forkbox.Owner, box forkbox.Box, ref string, view *review.View) error {
+	other, err := e.resolve(ctx, who, ref)
+	if err == nil {
+		err = usable("compare boxes", other)
+	}
+	if err != nil {
+		return err
+	}
+	view.Marks, view.Ancestors, view.Still = nil, nil, true
+	view.Changes = func(ctx context.Context, yield func(forkbox.Change, forkbox.Sides) error) error {
+		paths, err := e.changedPaths(ctx, box, other)
+		if err != nil || box.ID == other.ID {
+			return err
+		}
+		return e.withRoots(ctx, who, []string{other.ID, box.ID}, func(roots map[string]*os.File) error {
+			return change.Between(ctx, change.Trees{
+				Old: roots[other.ID], New: roots[box.ID], Paths: slices.Values(paths), Since: earlier(box, other),
+			}, yield)
+		})
+	}
+	return nil
+}
+
+// changedPaths is where two boxes can differ.
+func (e *Engine) changedPaths(ctx context.Context, boxes ...forkbox.Box) ([]change.Path, error) {
+	var paths []change.Path
+	for _, box := range boxes {
+		err := e.provider.Changes(ctx, box, func(c forkbox.Change, _ forkbox.Sides) error {
+			deep := c.Kind == forkbox.Deleted || c.Kind == forkbox.Renamed || c.Kind == forkbox.Type
+			paths = append(paths, change.Path{Name: c.Path, Deep: deep})
+			if c.From != "" {
+				paths = append(paths, change.Path{Name: c.From, Deep: true})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(paths, func(a, b change.Path) int { return change.Compare(a.Name, b.Name) })
+	return merged(paths), nil
+}
+
+// merged has every path once.
+func merged(paths []change.Path) []change.Path {
+	var once []change.Path
+	for _, p := range paths {
+		if n := len(once); n > 0 && once[n-1].Name == p.Name {
+			once[n-1].Deep = once[n-1].Deep || p.Deep
+			continue
+		}
+		once = append(once, p)
+	}
+	return once
+}
+
+// earlier is the fence of the box that was forked first.
+func earlier(a, b forkbox.Box) time.Time {
+	if b.Base.Fence.Before(a.Base.Fence) {
+		return b.Base.Fence
+	}
+	return a.Base.Fence
+}
+
+// withRoots wakes boxes and keeps them awake while do looks at their files.
+func (e *Engine) withRoots(ctx context.Context, who forkbox.Owner, ids []string, do func(roots map[string]*os.File) error) error {
+	roots := map[string]*os.File{}
+	slices.Sort(ids) // two that want the same boxes do not wait for each other
+	for _, id := range ids {
+		box, h, unlock, err := e.take(ctx, who, id)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		a, err := e.wake(ctx, h, &box)
+		if err != nil {
+			return err
+		}
+		root, err := a.instance.Root()
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		roots[id] = root
+	}
+	return do(roots)
+}

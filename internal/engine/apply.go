@@ -1,0 +1,402 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/land"
+	"github.com/forkbox/forkbox/internal/review"
+)
+
+// Apply lands changes of a box in reality: all that are meant, or none. A dry
+// run says what would land; its receipt has no id.
+func (e *Engine) Apply(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ApplySpec) (forkbox.Receipt, error) {
+	const op = "apply"
+	if err := checkApply(op, spec); err != nil {
+		return forkbox.Receipt{}, err
+	}
+	release, err := e.holdReality(ctx, op)
+	if err != nil {
+		return forkbox.Receipt{}, err
+	}
+	defer release()
+	var receipt forkbox.Receipt
+	_, err = e.change(ctx, op, who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
+		if err := usable(op, *box); err != nil {
+			return err
+		}
+		e.settleInterrupted(context.WithoutCancel(ctx))
+		a, err := e.newApplication(ctx, h, *box, who, spec)
+		if err != nil {
+			return err
+		}
+		receipt, err = a.run(ctx)
+		return err
+	})
+	return receipt, err
+}
+
+func checkApply(op string, spec forkbox.ApplySpec) error {
+	switch spec.Conflict {
+	case forkbox.Refuse, forkbox.Theirs, forkbox.Ours, forkbox.Markers:
+	default:
+		return forkbox.Errorf(forkbox.Invalid, op, "there is no way %q to settle conflicts", spec.Conflict).
+			Hint("use --conflict theirs, ours or markers")
+	}
+	seen := map[string]bool{}
+	for _, h := range spec.Hunks {
+		p := review.HunkPath(h)
+		switch {
+		case !path.IsAbs(p) || path.Clean(p) != p:
+			return forkbox.Errorf(forkbox.Invalid, op, "%q is not a clean absolute path", p)
+		case len(h.Hunks) == 0:
+			return forkbox.Errorf(forkbox.Invalid, op, "no hunk of %q is named", p)
+		case seen[p]:
+			return forkbox.Errorf(forkbox.Invalid, op, "hunks of %q are named twice", p)
+		}
+		seen[p] = true
+	}
+	return spec.Check(op)
+}
+
+// application is one apply while it goes on.
+type application struct {
+	*Engine
+	h        *handle
+	box      forkbox.Box
+	spec     forkbox.ApplySpec
+	view     *review.View
+	plan     *review.Plan
+	chosen   *review.Chosen
+	hash     *review.Hash
+	receipt  forkbox.Receipt
+	config   land.Config
+	landing  *land.Landing // nil in a dry run
+	parents  []parent
+	kept     []keptBase
+	paths    []string // that landed, for a commit
+	moves    bool     // directories are moved
+	flipping bool     // reality may have been touched
+	settled  []string // that a sync had left undecided, and landed
+}
+
+// keptBase is what a path's next merge starts from.
+type keptBase struct {
+	path    string
+	content []byte
+	node    forkbox.Node
+}
+
+func (e *Engine) newApplication(ctx context.Context, h *handle, box forkbox.Box, who forkbox.Owner, spec forkbox.ApplySpec) (*application, error) {
+	view, err := e.view(ctx, box)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Commit && !inGit(view.Root) {
+		return nil, forkbox.Errorf(forkbox.Invalid, "apply", "the box's directory %q is not in a git work tree: nothing can be committed", box.Dir)
+	}
+	a := &application{Engine: e, h: h, box: box, spec: spec, view: view, hash: review.NewHash()}
+	a.chosen = review.Choose(spec.Selection, spec.Hunks, newSorter(view.Root, box))
+	a.plan = &review.Plan{View: view, Spec: spec, Chosen: a.chosen, KeepOwner: review.Rootless()}
+	view.Passed = a.pass
+	a.receipt = forkbox.Receipt{
+		Box: box.ID, BoxName: box.Name, Owner: who, State: forkbox.Landing, Created: e.now(),
+		Message: spec.Message, Workdir: view.Root,
+	}
+	return a, nil
+}
+
+func (a *application) run(ctx context.Context) (forkbox.Receipt, error) {
+	if a.spec.DryRun {
+		err := a.stage(ctx)
+		if err == nil {
+			err = a.agree(true)
+		}
+		a.receipt.State = ""
+		return a.receipt, err
+	}
+	if err := a.open(ctx); err != nil {
+		return forkbox.Receipt{}, err
+	}
+	defer a.config.Root.Close()
+	err := a.stage(ctx)
+	if err == nil {
+		err = a.agree(a.spec.Yes)
+	}
+	if err == nil && a.receipt.Paths > 0 {
+		err = a.land(context.WithoutCancel(ctx))
+	} else {
+		err = errors.Join(err, a.landing.Abort())
+	}
+	ctx = context.WithoutCancel(ctx)
+	switch {
+	case a.receipt.State == forkbox.Applied:
+		receipt, late := a.landed(ctx)
+		return receipt, errors.Join(err, late)
+	case a.flipping: // it was rolled back, unless somebody got in the way
+		return forkbox.Receipt{}, errors.Join(err, a.settleReceipt(ctx, a.receipt))
+	}
+	return a.nothing(ctx, err)
+}
+
+// land changes reality. From here on a caller who gives up changes nothing.
+func (a *application) land(ctx context.Context) error {
+	if !a.moves {
+		return a.flip(ctx)
+	}
+	err := a.moving(ctx, "apply", a.h, &a.box, a.receipt.ID, func() error { return a.flip(ctx) })
+	if !a.flipping { // the box cannot be brought to rest
+		return errors.Join(err, a.landing.Abort())
+	}
+	return err
+}
+
+func (a *application) flip(ctx context.Context) error {
+	a.flipping = true
+	if err := a.landing.Commit(ctx); err != nil {
+		return err
+	}
+	a.receipt.State = forkbox.Applied
+	a.receipt.Bytes, _ = land.Kept(a.config.Dir)
+	if err := a.ledger.UpdateReceipt(ctx, a.receipt); err != nil {
+		a.log.Error("cannot record that an apply landed; a restart finds it", "receipt", a.receipt.ID, "error", err)
+	}
+	return nil
+}
+
+// open writes down that an apply is about to happen, then begins it.
+func (a *application) open(ctx context.Context) error {
+	if a.receipts == "" {
+		return forkbox.Errorf(forkbox.Unsupported, "apply", "there is no place to keep receipts in")
+	}
+	a.receipt.ID = newID()
+	if err := a.ledger.AddReceipt(ctx, a.receipt); err != nil {
+		return err
+	}
+	err := a.remember(a.receipt)
+	if err == nil {
+		a.config, err = a.landingConfig(a.receipt)
+	}
+	if err == nil {
+		a.landing, err = land.Begin(ctx, a.config)
+	}
+	if err != nil {
+		return errors.Join(err, a.forget(context.WithoutCancel(ctx), a.receipt))
+	}
+	return nil
+}
+
+// stage goes through the changes and prepares each.
+func (a *application) stage(ctx context.Context) error {
+	err := a.view.Each(ctx, a.chosen, func(x *review.Entry) error {
+		if err := a.bring(ctx, x.Path); err != nil {
+			return err
+		}
+		step, err := a.plan.Next(ctx, x)
+		if err == nil {
+			err = a.take(ctx, x, step)
+		}
+		return err
+	})
+	a.receipt.Hash, a.receipt.Cautions = a.hash.String(), a.plan.Cautions
+	a.receipt.Left = a.plan.Left
+	return err
+}
+
+// take stages one step. What is hashed is what was staged: a box that goes on
+// changing cannot land something else than it was asked for.
+func (a *application) take(ctx context.Context, x *review.Entry, step review.Step) error {
+	sum, hashed := step.Sum, step.Sum != nil
+	for _, item := range step.Items {
+		a.moves = a.moves || item.Op == land.Move
+		if a.landing == nil {
+			break
+		}
+		staged, err := a.landing.Stage(ctx, item)
+		if err != nil {
+			return err
+		}
+		if !hashed && item.Op == land.Put && item.Content != nil && item.Link == "" {
+			sum = &staged
+		}
+	}
+	if sum == nil {
+		content, err := review.ContentSum(x)
+		if err != nil {
+			return err
+		}
+		sum = &content
+	}
+	if err := a.hash.Add(x, *sum); err != nil || len(step.Items) == 0 {
+		return err
+	}
+	a.count(x, step)
+	return nil
+}
+
+func (a *application) count(x *review.Entry, step review.Step) {
+	a.receipt.Paths++
+	if step.Landed.Merged {
+		a.receipt.Merged++
+	}
+	if len(a.receipt.Entries) < shownEntries {
+		a.receipt.Entries = append(a.receipt.Entries, step.Landed)
+	}
+	a.toCommit(x)
+	if slices.Contains(a.box.Unresolved, x.Path) {
+		a.settled = append(a.settled, x.Path)
+	}
+	if step.Kept != nil && (step.Landed.Partial || step.Landed.Merged) {
+		a.kept = append(a.kept, keptBase{x.Path, step.Kept, step.Items[0].Node})
+	}
+}
+
+// toCommit remembers what a commit is to have. A directory means all that is
+// in it, so one whose attributes changed, which git does not keep, is none.
+func (a *application) toCommit(x *review.Entry) {
+	if !a.spec.Commit || x.Kind == forkbox.Mode && x.Type == "dir" {
+		return
+	}
+	a.paths = append(a.paths, x.Path)
+	if x.From != "" {
+		a.paths = append(a.paths, x.From)
+	}
+}
+
+// shownEntries is how many paths a receipt lists by itself; its journal has
+// all of them.
+const shownEntries = 1000
+
+// parent is a directory that the box made and that was not selected. It lands
+// when something below it does.
+type parent struct {
+	path string
+	item *land.Item // nil where it cannot: it was moved, or was a file
+}
+
+// pass remembers the directories that what comes next may lie in.
+func (a *application) pass(x *review.Entry) error {
+	a.leave(x.Path)
+	p := parent{path: x.Path}
+	switch x.Kind {
+	case forkbox.Added:
+		step, err := a.plan.Parent(x)
+		if err != nil {
+			return err
+		}
+		p.item = &step
+	case forkbox.Renamed, forkbox.Type:
+	default:
+		return nil
+	}
+	a.parents = append(a.parents, p)
+	return nil
+}
+
+// leave forgets directories that path does not lie in.
+func (a *application) leave(path string) {
+	for n := len(a.parents); n > 0 && !forkbox.Within(path, a.parents[n-1].path); n-- {
+		a.parents = a.parents[:n-1]
+	}
+}
+
+// bring lands the directories that path lies in, when the box made them.
+func (a *application) bring(ctx context.Context, path string) error {
+	a.leave(path)
+	for i, p := range a.parents {
+		if p.path == "" {
+			continue // there already
+		}
+		if p.item == nil {
+			return forkbox.Errorf(forkbox.Invalid, "apply", "%q lies in %q, which the box moved or replaced and which is not to land", path, p.path).
+				Hint("apply it as well: forkbox apply %s %s", a.box.Name, p.path)
+		}
+		if a.landing != nil {
+			if _, err := a.landing.Stage(ctx, *p.item); err != nil {
+				return err
+			}
+		}
+		a.receipt.Paths++
+		a.parents[i].path = ""
+	}
+	return nil
+}
+
+// agree checks all that could keep the apply from landing. Nothing has been
+// touched yet.
+func (a *application) agree(yes bool) error {
+	const op = "apply"
+	if err := a.chosen.Unmet(op); err != nil {
+		return err
+	}
+	if a.spec.Reviewed != "" && a.spec.Reviewed != a.receipt.Hash {
+		return forkbox.Errorf(forkbox.Conflict, op, "the box is not as it was reviewed: its hash is %s now", a.receipt.Hash).
+			Hint("look again: forkbox diff %s", a.box.Name).
+			Hint("the hash is of one selection: give apply the same paths, and --all, as diff had")
+	}
+	if n := len(a.plan.Conflicts); n > 0 {
+		err := forkbox.Errorf(forkbox.Conflict, op, "%s", conflictText(n)).
+			Hint("bring reality's changes into the box and settle them there: forkbox sync %s", a.box.Name).
+			Hint("or decide: --conflict theirs (the box wins), ours (reality wins), markers (both, marked)")
+		err.Items = a.plan.Conflicts
+		return err
+	}
+	if !yes && len(a.plan.Cautions) > 0 {
+		err := forkbox.Errorf(forkbox.Unconfirmed, op, "%d of the changes deserve a second look", len(a.plan.Cautions)).
+			Hint("when you have looked: --yes")
+		err.Items, err.Hash = a.plan.Cautions, a.receipt.Hash
+		return err
+	}
+	return nil
+}
+
+func conflictText(n int) string {
+	if n == 1 {
+		return "reality and the box have both changed a path"
+	}
+	return fmt.Sprintf("reality and the box have both changed %d paths", n)
+}
+
+// nothing forgets an apply that did not happen.
+func (a *application) nothing(ctx context.Context, cause error) (forkbox.Receipt, error) {
+	err := a.forget(ctx, a.receipt)
+	a.receipt.ID, a.receipt.State = "", ""
+	if cause != nil {
+		return forkbox.Receipt{}, errors.Join(cause, err)
+	}
+	return a.receipt, err
+}
+
+// landed is what follows a landing.
+func (a *application) landed(ctx context.Context) (forkbox.Receipt, error) {
+	r := &a.receipt
+	for _, k := range a.kept {
+		if err := a.landedBook(r.ID).PinBytes(k.path, k.content, k.node.Mode); err != nil {
+			a.log.Warn("cannot keep a base", "box", a.box.ID, "error", err)
+		}
+	}
+	if err := a.settleUnresolved(ctx); err != nil {
+		return *r, err
+	}
+	if a.spec.Commit {
+		if err := a.commit(ctx); err != nil {
+			return *r, err
+		}
+	}
+	a.tellSiblings(ctx)
+	a.expire(ctx)
+	return *r, nil
+}
+
+// settleUnresolved forgets what a sync left undecided and has landed now.
+func (a *application) settleUnresolved(ctx context.Context) error {
+	if len(a.settled) == 0 {
+		return nil
+	}
+	a.box.Unresolved = slices.DeleteFunc(slices.Clone(a.box.Unresolved), func(p string) bool { return slices.Contains(a.settled, p) })
+	return a.ledger.UpdateBox(ctx, a.box)
+}

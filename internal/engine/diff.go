@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/change"
+	"github.com/forkbox/forkbox/internal/review"
+	"github.com/forkbox/forkbox/internal/scope"
+)
+
+// Diff yields the changes of a box that spec asks for, and sums up the rest.
+func (e *Engine) Diff(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (forkbox.Summary, error) {
+	const op = "read changes"
+	if err := spec.Check(op); err != nil {
+		return forkbox.Summary{}, err
+	}
+	ctx, end, err := e.begin(ctx, op)
+	if err != nil {
+		return forkbox.Summary{}, err
+	}
+	defer end()
+	box, err := e.resolve(ctx, who, ref)
+	if err == nil {
+		err = usable(op, box)
+	}
+	if err != nil {
+		return forkbox.Summary{}, err
+	}
+	view, err := e.view(ctx, box)
+	if err != nil {
+		return forkbox.Summary{}, err
+	}
+	if spec.Against != "" {
+		err = e.against(ctx, who, box, spec.Against, view)
+	}
+	if err != nil {
+		return forkbox.Summary{}, err
+	}
+	err = e.diff(ctx, view, spec, yield)
+	return view.Summary, forkbox.Wrap(op, err)
+}
+
+func (e *Engine) diff(ctx context.Context, view *review.View, spec forkbox.DiffSpec, yield func(forkbox.Change) error) error {
+	d := &differ{view: view, spec: spec, root: view.Root, yield: yield, pins: e.newPinner(view)}
+	if spec.All || spec.Against != "" && view.Root == "" {
+		d.root = "" // a patch has one root for all of its paths
+	}
+	if spec.Hash {
+		d.hash = review.NewHash()
+	}
+	if spec.Renames {
+		d.renames = change.NewRenames(maxRenames, d.renamed)
+		defer d.renames.Close()
+	}
+	chosen := review.Choose(spec.Selection, nil, newSorter(view.Root, view.Box))
+	err := view.Each(ctx, chosen, func(x *review.Entry) error { return d.entry(ctx, x) })
+	if err == nil && d.renames != nil {
+		listed := &view.Summary.Count
+		*listed = forkbox.Count{}
+		err = d.renames.Flush()
+		*listed, view.Summary.RenamesSkipped = d.count, d.renames.Skipped()
+	}
+	if d.hash != nil {
+		view.Summary.Hash = d.hash.String()
+	}
+	return err
+}
+
+// differ tells the changes of one box.
+type differ struct {
+	view    *review.View
+	spec    forkbox.DiffSpec
+	root    string // of the paths in patches
+	pins    *pinner
+	hash    *review.Hash
+	renames *change.Renames
+	count   forkbox.Count
+	ends    map[string]end // by path
+	held    int            // bytes in ends
+	yield   func(forkbox.Change) error
+}
+
+func (d *differ) entry(ctx context.Context, x *review.Entry) error {
+	d.pins.see(x)
+	if d.hash != nil {
+		if err := addTo(d.hash, x); err != nil {
+			return err
+		}
+	}
+	if d.spec.Patch || d.spec.Stat {
+		before, after, err := d.view.Describe(ctx, x, d.root, d.spec.Patch)
+		if err != nil {
+			return err
+		}
+		d.hold(x, before, after)
+	}
+	if d.renames != nil {
+		return d.renames.Add(x.Change, x.Sides)
+	}
+	return d.yield(x.Change)
+}
+
+// end is one end of what may be a rename: a file that came, or went.
+type end struct {
+	content []byte
+	patch   []byte
+}
+
+// maxEnds bounds the content that is held to make patches of renames.
+const maxEnds = 64 << 20
+
+// hold keeps what a patch of a rename would be made of.
+func (d *differ) hold(x *review.Entry, before, after []byte) {
+	if d.renames == nil || x.Type != "file" {
+		return
+	}
+	e := end{patch: x.Patch}
+	switch x.Kind {
+	case forkbox.Added:
+		e.content = after
+	case forkbox.Deleted:
+		e.content = before
+	default:
+		return
+	}
+	if d.held += len(e.content); d.held > maxEnds {
+		e.content = nil // its patch tells of a deletion and an addition then
+	}
+	if d.ends == nil {
+		d.ends = map[string]end{}
+	}
+	d.ends[x.Path] = e
+}
+
+// renamed is told of what is left after moved files were found.
+func (d *differ) renamed(c forkbox.Change, _ forkbox.Sides) error {
+	if c.Kind == forkbox.Renamed && c.Similarity > 0 && (d.spec.Patch || d.spec.Stat) {
+		if err := d.patchOfRename(&c); err != nil {
+			return err
+		}
+	}
+	d.count.Add(c)
+	return d.yield(c)
+}
+
+// patchOfRename replaces the patch of an addition. Where the other end was in a
+// deleted directory its deletion is in the patch of that one.
+func (d *differ) patchOfRename(c *forkbox.Change) error {
+	from, ok := d.ends[c.From]
+	to, both := d.ends[c.Path]
+	switch {
+	case !ok || !both:
+		return nil
+	case from.content == nil || to.content == nil:
+		c.Patch = slices.Concat(from.patch, c.Patch)
+		return nil
+	}
+	return review.Rename(c, from.content, to.content, d.root, d.spec.Patch)
+}
+
+// maxRenames is how many changes are looked at for moved files.
+const maxRenames = 4096
+
+func addTo(hash *review.Hash, x *review.Entry) error {
+	sum, err := review.ContentSum(x)
+	if err != nil {
+		return err
+	}
+	return hash.Add(x, sum)
+}
+
+// view is a box's changes, as its owner is to see them.
+func (e *Engine) view(ctx context.Context, box forkbox.Box) (*review.View, error) {
+	marks, left, err := e.marks(ctx, box)
+	if err != nil {
+		return nil, err
+	}
+	root := scope.Root(box.Dir, exists)
+	v := &review.View{
+		Box: box, Root: root, Sorter: newSorter(root, box), Marks: marks, Left: left,
+		Changes: func(ctx context.Context, yield func(forkbox.Change, forkbox.Sides) error) error {
+			return e.provider.Changes(ctx, box, yield)
+		},
+	}
+	if book := e.book(box, root); book != nil {
+		v.Ancestors = &ancestors{Book: book, engine: e, marks: marks}
+	}
+	return v, nil
+}
+
+func newSorter(root string, box forkbox.Box) *scope.Sorter {
+	return scope.New(root, box.Owner.Home, review.ReadIgnore)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// inGit says whether the workspace is a git work tree.
+func inGit(root string) bool { return root != "" && exists(filepath.Join(root, ".git")) }

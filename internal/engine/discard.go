@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/review"
+)
+
+// discarder is a provider that can put paths of a box back to the base.
+type discarder interface {
+	// Discard puts back what the changes are about. The box does not run.
+	Discard(ctx context.Context, box forkbox.Box, changes []forkbox.Change) error
+}
+
+// Discard puts paths of a box back to the base, and says which.
+func (e *Engine) Discard(ctx context.Context, who forkbox.Owner, ref string, sel forkbox.Selection) ([]string, error) {
+	const op = "discard changes"
+	provider, ok := e.provider.(discarder)
+	switch {
+	case !ok:
+		return nil, forkbox.Errorf(forkbox.Unsupported, op, "provider %s cannot", e.provider.Name())
+	case len(sel.Paths) == 0 && !sel.All:
+		return nil, forkbox.Errorf(forkbox.Invalid, op, "no path was named").
+			Hint("name paths, or --all for everything the box changed")
+	}
+	if err := sel.Check(op); err != nil {
+		return nil, err
+	}
+	var paths []string
+	_, err := e.change(ctx, op, who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
+		changes, err := e.toDiscard(ctx, op, *box, sel)
+		if err != nil || len(changes) == 0 {
+			return err
+		}
+		if err := e.quiet(ctx, op, h, box); err != nil {
+			return err
+		}
+		ctx = context.WithoutCancel(ctx)
+		if err := provider.Discard(ctx, *box, changes); err != nil {
+			return err
+		}
+		for _, c := range changes {
+			paths = append(paths, c.Path)
+		}
+		return e.decided(ctx, box, paths)
+	})
+	return paths, err
+}
+
+// decided forgets that a sync left paths undecided: they are as in the base.
+func (e *Engine) decided(ctx context.Context, box *forkbox.Box, paths []string) error {
+	open := slices.DeleteFunc(slices.Clone(box.Unresolved), func(p string) bool { return slices.Contains(paths, p) })
+	if len(open) == len(box.Unresolved) {
+		return nil
+	}
+	box.Unresolved = open
+	return e.ledger.UpdateBox(ctx, *box)
+}
+
+func (e *Engine) toDiscard(ctx context.Context, op string, box forkbox.Box, sel forkbox.Selection) (changes []forkbox.Change, err error) {
+	if err := usable(op, box); err != nil {
+		return nil, err
+	}
+	view, err := e.view(ctx, box)
+	if err != nil {
+		return nil, err
+	}
+	view.Marks = nil // what has landed is discarded, too
+	sel.All = sel.All || len(sel.Paths) > 0
+	chosen := review.Choose(sel, nil, newSorter(view.Root, box))
+	err = view.Each(ctx, chosen, func(x *review.Entry) error {
+		changes = append(changes, x.Change)
+		return nil
+	})
+	if err == nil {
+		err = chosen.Unmet(op)
+	}
+	return changes, err
+}
+
+// quiet brings a box to rest whose files are to be changed from outside. One
+// in which something runs stays as it is, and the caller is told.
+func (e *Engine) quiet(ctx context.Context, op string, h *handle, box *forkbox.Box) error {
+	if err := e.inUse(ctx, h, *box); err != nil {
+		var busy *forkbox.Error
+		if errors.As(err, &busy) && busy.Code == forkbox.Busy {
+			return forkbox.Errorf(forkbox.Busy, op, "%s", busy.Why).Hint("stop it first: forkbox stop %s", box.Name)
+		}
+		return err
+	}
+	a, err := e.found(ctx, h, box)
+	if err != nil || a == nil {
+		return err
+	}
+	return e.halt(context.WithoutCancel(ctx), h, a, box, e.stopGrace)
+}

@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/land"
+	"github.com/forkbox/forkbox/internal/review"
+)
+
+// Sync merges what reality changed after the fence into the box, and moves the
+// fence. What the box did not change shows through anyway. Conflicts get
+// markers in the box and nowhere else.
+func (e *Engine) Sync(ctx context.Context, who forkbox.Owner, ref string) (forkbox.SyncResult, error) {
+	const op = "sync"
+	s := &syncing{Engine: e}
+	_, err := e.change(ctx, op, who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
+		if err := usable(op, *box); err != nil {
+			return err
+		}
+		s.h, s.box = h, box
+		return s.run(ctx)
+	})
+	return s.result, err
+}
+
+// syncing is one sync while it goes on. The caller has the box's turn.
+type syncing struct {
+	*Engine
+	h       *handle
+	box     *forkbox.Box
+	view    *review.View
+	result  forkbox.SyncResult
+	landing *land.Landing
+	root    *os.File // the box's, while it is written to
+	bases   []keptBase
+}
+
+func (s *syncing) run(ctx context.Context) (err error) {
+	// Before reality is read: what it changes from now on is for next time.
+	s.result = forkbox.SyncResult{Fence: s.fence(), Merged: []string{}, Taken: []string{}, Conflicts: []forkbox.Caution{}}
+	if s.view, err = s.Engine.view(ctx, *s.box); err != nil {
+		return err
+	}
+	defer s.rest(context.WithoutCancel(ctx))
+	if err = s.stage(ctx); err != nil {
+		return errors.Join(err, s.abort())
+	}
+	if s.landing != nil {
+		if err := s.landing.Commit(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+	}
+	return s.moveFence(context.WithoutCancel(ctx))
+}
+
+func (s *syncing) stage(ctx context.Context) error {
+	chosen := review.Choose(forkbox.Selection{All: true}, nil, newSorter(s.view.Root, *s.box))
+	marks := s.view.Marks
+	return s.view.EachWith(ctx, chosen, func(x *review.Entry) error {
+		if m, ok := marks[x.Path]; ok && m.Whole && s.view.Landed(x) && !s.view.Since(x) {
+			return nil // reality still has what landed
+		}
+		u, err := s.view.Update(ctx, x)
+		if err != nil || u == nil {
+			return err
+		}
+		return s.take(ctx, x, u)
+	})
+}
+
+func (s *syncing) take(ctx context.Context, x *review.Entry, u *review.Update) error {
+	if len(u.Items) > 0 {
+		if err := s.open(ctx); err != nil {
+			return err
+		}
+	}
+	for _, item := range u.Items {
+		// What the box has there, seen through its mounts.
+		var err error
+		if item.Expect, err = land.Look(s.root, item.Path); err != nil {
+			return err
+		}
+		if _, err := s.landing.Stage(ctx, item); err != nil {
+			return err
+		}
+	}
+	switch {
+	case u.Conflict != "":
+		s.result.Conflicts = append(s.result.Conflicts, forkbox.Caution{Path: x.Path, Why: u.Conflict})
+	case u.Taken:
+		s.result.Taken = append(s.result.Taken, x.Path)
+	default:
+		s.result.Merged = append(s.result.Merged, x.Path)
+	}
+	if u.Base != nil {
+		s.bases = append(s.bases, keptBase{x.Path, u.Base, forkbox.Node{Mode: u.BaseMode}})
+	}
+	return nil
+}
+
+// syncPrefix marks the directory of a landing in a box: it is no receipt.
+const syncPrefix = "sync-"
+
+// open wakes the box, whose files are written through its own mounts.
+func (s *syncing) open(ctx context.Context) error {
+	if s.landing != nil {
+		return nil
+	}
+	a, err := s.wake(ctx, s.h, s.box)
+	if err != nil {
+		return err
+	}
+	if s.root, err = a.instance.Root(); err != nil {
+		return err
+	}
+	s.landing, err = land.Begin(ctx, land.Config{Dir: filepath.Join(s.receipts, syncPrefix+newID()), Root: s.root})
+	return err
+}
+
+func (s *syncing) abort() error {
+	if s.landing == nil {
+		return nil
+	}
+	return s.landing.Abort()
+}
+
+// rest stops a box that nothing runs in: its mounts may remember what reality
+// was. It is awake again when it is used.
+func (s *syncing) rest(ctx context.Context) {
+	if s.root != nil {
+		s.root.Close()
+	}
+	if s.box.Pinned || s.inUse(ctx, s.h, *s.box) != nil {
+		return
+	}
+	if a, err := s.found(ctx, s.h, s.box); err == nil && a != nil {
+		if err := s.halt(ctx, s.h, a, s.box, s.stopGrace); err != nil {
+			s.log.Warn("cannot send a box to rest", "box", s.box.ID, "error", err)
+		}
+	}
+}
+
+// moveFence makes what reality is now the box's base.
+func (s *syncing) moveFence(ctx context.Context) error {
+	box := *s.box
+	box.Base.Fence, box.Stale, box.StaleBy, box.Unresolved = s.result.Fence, "", "", nil
+	for _, c := range s.result.Conflicts {
+		box.Unresolved = append(box.Unresolved, c.Path)
+	}
+	if book := s.book(box, s.view.Root); book != nil {
+		if err := book.Reset(box.Base.Fence); err != nil {
+			return forkbox.Wrap("sync", err)
+		}
+		for _, b := range s.bases {
+			if err := book.PinBytes(b.path, b.content, b.node.Mode); err != nil {
+				return forkbox.Wrap("sync", err)
+			}
+		}
+	}
+	if err := s.ledger.UpdateBox(ctx, box); err != nil {
+		return err
+	}
+	*s.box = box
+	s.scan(box)
+	return nil
+}
+
+// sweepSyncs removes what interrupted syncs left. What they had written into a
+// box is the box's; the fence did not move, so the next sync goes over it again.
+func (e *Engine) sweepSyncs() {
+	entries, _ := os.ReadDir(e.receipts)
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), syncPrefix) {
+			_ = os.RemoveAll(filepath.Join(e.receipts, entry.Name()))
+		}
+	}
+}

@@ -1,0 +1,48 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/layers"
+)
+
+// Touched is the first of the paths at which a box has something of its own, ""
+// if there is none. It is one look-up for each, so it errs: what the box put
+// back as it was, and what lies in a directory that it moved, count as touched
+// or not without a closer look.
+func (p *Provider) Touched(ctx context.Context, box forkbox.Box, paths []string) string {
+	uppers, err := p.store.Uppers(box.ID)
+	if err != nil || len(uppers) == 0 {
+		return ""
+	}
+	for _, path := range paths {
+		if ctx.Err() != nil {
+			return ""
+		}
+		on := innermost(uppers, path)
+		if on == nil {
+			continue
+		}
+		st, err := os.Lstat(filepath.Join(on.Dir, strings.TrimPrefix(path, on.Mount)))
+		if err == nil && !st.IsDir() { // a directory is there as soon as something in it is
+			return path
+		}
+	}
+	return ""
+}
+
+// innermost is the filesystem that a path lies on.
+func innermost(uppers []layers.Upper, path string) (on *layers.Upper) {
+	for i, u := range uppers {
+		if below(path, u.Mount) && (on == nil || len(u.Mount) > len(on.Mount)) {
+			on = &uppers[i]
+		}
+	}
+	return on
+}

@@ -1,0 +1,66 @@
+package review
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Hash is of what a box has at the paths of a review: every byte that would
+// land, and every attribute. Two reviews of the same selection have the same
+// hash exactly when the box is the same.
+type Hash struct{ sum hash.Hash }
+
+// NewHash starts one.
+func NewHash() *Hash { return &Hash{sha256.New()} }
+
+// Add takes a change in. content is the SHA-256 of what the box's file holds.
+func (h *Hash) Add(e *Entry, content [32]byte) error {
+	if e.Kind == forkbox.Deleted {
+		h.write("deleted", e.Path)
+		return nil
+	}
+	n, err := e.New()
+	if err != nil {
+		return err
+	}
+	h.write("is", e.Path, e.From, e.Link, n.Mode.String(), n.UID, n.GID, n.Rdev, n.Target, hex.EncodeToString(content[:]))
+	for _, name := range slices.Sorted(maps.Keys(n.Xattrs)) {
+		h.write("xattr", name, string(n.Xattrs[name]))
+	}
+	return nil
+}
+
+// write keeps fields apart by their quotes.
+func (h *Hash) write(fields ...any) {
+	for _, f := range fields {
+		fmt.Fprintf(h.sum, "%q ", fmt.Sprint(f))
+	}
+	io.WriteString(h.sum, "\n")
+}
+
+// String is the hash as users pass it on.
+func (h *Hash) String() string { return "sha256:" + hex.EncodeToString(h.sum.Sum(nil)) }
+
+// ContentSum hashes what the box's file holds; zero for what holds nothing.
+func ContentSum(e *Entry) (sum [32]byte, err error) {
+	if e.Type != "file" || e.Kind == forkbox.Deleted {
+		return sum, nil
+	}
+	f, err := e.Sides.OpenNew()
+	if err != nil {
+		return sum, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return sum, err
+	}
+	return [32]byte(h.Sum(nil)), nil
+}

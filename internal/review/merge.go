@@ -1,0 +1,157 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/merge"
+	"github.com/forkbox/forkbox/internal/patch"
+)
+
+// trio is one file three times: at the fence, in reality now, in the box.
+type trio struct {
+	base           side
+	known          bool // the base is; it may be known to have been nothing
+	reality, inBox side
+}
+
+func (v *View) trio(ctx context.Context, e *Entry) (t trio, err error) {
+	if t.reality, err = readSide(e.Sides.Old, e.Sides.OpenOld); err != nil {
+		return t, err
+	}
+	if t.inBox, err = e.newSide(); err != nil {
+		return t, err
+	}
+	t.base, t.known, err = v.base(ctx, e.Path)
+	return t, err
+}
+
+// mergeable says whether lines can be merged: all that is there is text.
+func (t trio) mergeable() bool {
+	for _, s := range []side{t.base, t.reality, t.inBox} {
+		if s.there && (!s.git || !s.mode.IsRegular() || patch.Binary(s.content)) {
+			return false
+		}
+	}
+	return true
+}
+
+// same says whether a base is known and the other side is still that.
+func (base side) same(s side) bool {
+	return base.there && base.git && s.there && s.git && bytes.Equal(s.content, base.content) && sameMode(base.mode, s.mode)
+}
+
+// isText says whether content is all of a file.
+func (s side) isText() bool { return s.git && s.mode.IsRegular() }
+
+// mode takes the change of whichever side changed it. known is false where that
+// cannot be told: git remembers only whether a file can be executed, and one
+// that somebody closed to others must not be opened again by a guess.
+func (t trio) mode() (mode fs.FileMode, known bool) {
+	const exec = 0o111
+	switch base := t.base.mode; {
+	case t.reality.mode == t.inBox.mode:
+		return t.inBox.mode, true
+	case !t.base.there:
+		return 0, false
+	case base == t.reality.mode:
+		return t.inBox.mode, true
+	case base == t.inBox.mode:
+		return t.reality.mode, true
+	case t.reality.mode&^exec != t.inBox.mode&^exec || sameMode(base, t.reality.mode) == sameMode(base, t.inBox.mode):
+		return 0, false
+	case sameMode(base, t.inBox.mode):
+		return t.reality.mode, true
+	}
+	return t.inBox.mode, true
+}
+
+// attributes says what mode a merged file gets, where all of its attributes are
+// known. Of owners and extended attributes nobody remembers what they were.
+func (t trio) attributes(e *Entry) (mode fs.FileMode, known bool) {
+	if !t.reality.mode.IsRegular() || !t.inBox.mode.IsRegular() {
+		return t.inBox.mode, true
+	}
+	mode, known = t.mode()
+	return mode, known && !e.differs("owner", "xattr")
+}
+
+// merge lands a file that reality changed after the fork as well: merged three
+// ways where it is known what both began from.
+func (p *Plan) merge(ctx context.Context, e *Entry, old forkbox.Node, whole func() (Step, error)) (Step, error) {
+	t, err := p.View.trio(ctx, e)
+	if err != nil {
+		return Step{}, err
+	}
+	box := t.inBox.content
+	if _, ok := p.selection(e); ok {
+		// Hunks are numbered in the patch against the base where it is known.
+		before := t.reality
+		if t.base.there {
+			before = t.base
+		}
+		picked, all, err := p.pick(e, before, t.inBox)
+		if err != nil {
+			return Step{}, err
+		}
+		// A mode is no hunk; it lands with the whole file.
+		all = all && t.inBox.mode == t.reality.mode
+		t.inBox.content, t.inBox.mode = picked, t.reality.mode
+		whole = func() (Step, error) { return p.putBytes(e, picked, box, t.inBox.mode, &old.Identity) }
+		s, err := p.mergeLines(e, t, box, old, whole)
+		s.Landed.Partial = s.Landed.Partial || !all
+		return s, err
+	}
+	return p.mergeLines(e, t, box, old, whole)
+}
+
+func (p *Plan) mergeLines(e *Entry, t trio, box []byte, old forkbox.Node, whole func() (Step, error)) (Step, error) {
+	if p.unresolved(e) && (!t.mergeable() || merge.HasMarkers(t.inBox.content)) {
+		return p.conflict(e, "a sync left it undecided: settle it in the box", whole)
+	}
+	if p.unresolved(e) && !e.Drifted {
+		return whole()
+	}
+	mode, known := t.attributes(e)
+	switch {
+	case t.base.there && !known:
+		return p.conflict(e, "reality changed it after the fork, its attributes differ, and it is not known who changed them", whole)
+	case t.base.same(t.reality) && !t.inBox.isText():
+		return whole() // too large to be held, or no file
+	case t.base.same(t.reality):
+		return p.putBytes(e, t.inBox.content, box, mode, &old.Identity)
+	case t.base.same(t.inBox) && mode == t.reality.mode:
+		return Step{}, nil // the box did nothing to it
+	case !t.mergeable():
+		return p.conflict(e, "both changed it after the fork, and it is not text", whole)
+	case !t.base.there:
+		return p.twoWay(e, t, box, old, whole)
+	}
+	m := merge.Three(t.base.content, t.reality.content, t.inBox.content, labels)
+	if m.Conflicts > 0 && p.Spec.Conflict != forkbox.Markers {
+		return p.conflict(e, "both changed the same lines after the fork", whole)
+	}
+	if m.Conflicts == 0 && bytes.Equal(m.Content, t.reality.content) && mode == t.reality.mode {
+		return Step{}, nil // reality has it already
+	}
+	s, err := p.putBytes(e, m.Content, box, mode, &old.Identity)
+	s.Landed.Merged = true
+	return s, err
+}
+
+// twoWay: nobody knows what the two began from.
+func (p *Plan) twoWay(e *Entry, t trio, box []byte, old forkbox.Node, whole func() (Step, error)) (Step, error) {
+	if p.Spec.Conflict != forkbox.Markers {
+		why := "reality changed it after the fork, and what it was then is not known"
+		if t.known {
+			why = "both made it after the fork"
+		}
+		return p.conflict(e, why, whole)
+	}
+	m := merge.Two(t.reality.content, t.inBox.content, labels)
+	s, err := p.putBytes(e, m.Content, box, t.inBox.mode, &old.Identity)
+	s.Landed.Merged = true
+	return s, err
+}

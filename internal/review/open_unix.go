@@ -1,0 +1,42 @@
+//go:build unix
+
+package review
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/forkbox/forkbox"
+)
+
+// openNode opens a file of reality that was looked at by other means. In a
+// directory that the box moved, the path that the box has it at is somebody
+// else's in reality, or nobody's.
+func openNode(path string, n forkbox.Node) (*os.File, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && uint64(st.Ino) == n.Ino {
+			return f, nil
+		}
+	}
+	f.Close()
+	return nil, fs.ErrNotExist
+}
+
+// openRegular opens a file of reality, and nothing but a file.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		f.Close()
+		return nil, fs.ErrNotExist
+	}
+	return f, nil
+}

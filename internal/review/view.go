@@ -1,0 +1,308 @@
+// Package review looks at a box's changes as its owner does: whose business
+// each of them is, what reality did at the same path after the fence, and what
+// an apply would make of the two.
+//
+// It decides and changes nothing. What it decides is carried out by package
+// land.
+package review
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/scope"
+)
+
+// Ancestors knows what reality was at the fence.
+type Ancestors interface {
+	// Base is a file's content then, or a symlink's target. known says that it
+	// is; absent, with known, that there was nothing.
+	Base(ctx context.Context, path string) (content []byte, mode fs.FileMode, known, absent bool, err error)
+}
+
+// Mark is what earlier applies of the same box left at a path.
+type Mark struct {
+	Reality forkbox.Identity // what reality had there right after; zero if that says nothing
+	Box     forkbox.Identity // what the box had, where all of it landed
+	Whole   bool             // all of the box's change landed
+	Deleted bool             // and it was a deletion
+	// Landed says that something landed there after the fence: what the path
+	// was at the fence is no base any more.
+	Landed bool
+	// Receipt is whose landing it was, and so where the new base may be.
+	Receipt string
+	// Nothing says that reality had nothing there, neither before an apply nor
+	// after its undo. The two set the time of the directory, from which a
+	// deletion is told otherwise.
+	Nothing bool
+}
+
+// Inodes are known by number and time. A file can have names that no apply
+// ever saw: what is done to it at one shows at all of them.
+type Inodes map[forkbox.Identity]bool
+
+// Add remembers one.
+func (s Inodes) Add(id forkbox.Identity) { s[forkbox.Identity{Ino: id.Ino, Ctime: id.Ctime}] = true }
+
+func (s Inodes) has(id forkbox.Identity) bool {
+	return s[forkbox.Identity{Ino: id.Ino, Ctime: id.Ctime}]
+}
+
+// View is the changes of one box.
+type View struct {
+	Box       forkbox.Box
+	Root      string // the workspace, "" if there is none
+	Sorter    *scope.Sorter
+	Marks     map[string]Mark
+	Left      Inodes // by applies of this box, and their undos
+	Ancestors Ancestors
+	// Changes reads them, in path order.
+	Changes func(ctx context.Context, yield func(forkbox.Change, forkbox.Sides) error) error
+
+	// Still says that the other side is no reality that moves on.
+	Still bool
+	// Passed is told of directories that are not selected: something below
+	// them may be. It may be nil.
+	Passed func(*Entry) error
+
+	Summary  forkbox.Summary // of what was read, after Each
+	packages scope.Packages
+
+	lastDir   string // see dirMoved
+	lastMoved bool
+	ways      map[string]bool // see wayMoved
+}
+
+// Entry is one change that is being looked at.
+type Entry struct {
+	forkbox.Change
+	Sides forkbox.Sides
+
+	node *forkbox.Node // see New
+}
+
+// New is what the box has at the path, as it was when somebody first asked: a
+// box that runs must not be able to show one thing to the review and have
+// another one land.
+func (e *Entry) New() (forkbox.Node, error) {
+	if e.node == nil {
+		n, err := e.Sides.New()
+		if err != nil {
+			return n, err
+		}
+		e.node = &n
+	}
+	return *e.node, nil
+}
+
+// differs says whether an attribute of the two sides does.
+func (e *Entry) differs(attrs ...string) bool {
+	return slices.ContainsFunc(e.Attrs, func(a string) bool { return slices.Contains(attrs, a) })
+}
+
+// Each yields the changes that are selected, and counts them all. What has
+// landed before is none.
+func (v *View) Each(ctx context.Context, chosen *Chosen, yield func(*Entry) error) error {
+	return v.each(ctx, chosen, func(e *Entry) bool { return v.Landed(e) }, yield)
+}
+
+// EachWith is Each with what has landed before.
+func (v *View) EachWith(ctx context.Context, chosen *Chosen, yield func(*Entry) error) error {
+	return v.each(ctx, chosen, func(*Entry) bool { return false }, yield)
+}
+
+func (v *View) each(ctx context.Context, chosen *Chosen, skip func(*Entry) bool, yield func(*Entry) error) error {
+	v.Summary.Root, v.Summary.Fence = v.Root, v.Box.Base.Fence
+	err := v.Changes(ctx, func(c forkbox.Change, sides forkbox.Sides) error {
+		e := &Entry{Change: c, Sides: sides}
+		if skip(e) {
+			return nil
+		}
+		v.sort(ctx, e)
+		if !chosen.has(e) {
+			return v.pass(e)
+		}
+		if e.Drifted = v.drifted(e); e.Drifted {
+			v.Summary.Drifted++
+		}
+		v.Summary.Add(e.Change)
+		return yield(e)
+	})
+	v.Summary.Packages = v.packages.Lines()
+	return err
+}
+
+func (v *View) pass(e *Entry) error {
+	if v.Passed == nil || e.Type != "dir" || e.Kind == forkbox.Deleted {
+		return nil
+	}
+	return v.Passed(e)
+}
+
+// sort says whose business a change is.
+func (v *View) sort(ctx context.Context, e *Entry) {
+	v.learn(e)
+	e.Scope = v.Sorter.Scope(e.Change)
+	if e.Scope == forkbox.Noise && v.tracked(ctx, e) {
+		e.Scope = forkbox.Workspace
+	}
+	v.packages.Add(e.Change)
+	switch e.Scope {
+	case forkbox.Workspace:
+		v.Summary.Workspace.Add(e.Change)
+	case forkbox.System:
+		v.Summary.System.Add(e.Change)
+	case forkbox.Noise:
+		v.Summary.Noise.Add(e.Change)
+	}
+}
+
+// tracked says whether git tracks a path: then ignore files do not count.
+func (v *View) tracked(ctx context.Context, e *Entry) bool {
+	t, ok := v.Ancestors.(interface {
+		Tracks(ctx context.Context, path string) (bool, error)
+	})
+	if !ok || e.Kind == forkbox.Added || v.Root == "" || !forkbox.Within(e.Path, v.Root) {
+		return false
+	}
+	tracked, err := t.Tracks(ctx, e.Path)
+	return err == nil && tracked
+}
+
+// maxIgnore is more than any ignore file that a person wrote.
+const maxIgnore = 1 << 20
+
+// learn reads an ignore file that the box added.
+func (v *View) learn(e *Entry) {
+	name := path.Base(e.Path)
+	if e.Kind != forkbox.Added || e.Type != "file" || name != ".gitignore" && name != ".forkboxignore" {
+		return
+	}
+	f, err := e.Sides.OpenNew()
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if content, err := io.ReadAll(io.LimitReader(f, maxIgnore)); err == nil {
+		v.Sorter.Learn(e.Path, content)
+	}
+}
+
+// Landed says whether all of a change has landed before, and the box did
+// nothing at its path since. That reality may have gone on is drift, not a
+// change of the box.
+func (v *View) Landed(e *Entry) bool {
+	m, ok := v.Marks[e.Path]
+	if !ok || !m.Whole {
+		return false
+	}
+	if m.Deleted || e.Kind == forkbox.Deleted {
+		// A sync since may have brought the file back into the box, which then
+		// deleted it once more.
+		return m.Deleted && e.Kind == forkbox.Deleted && m.Landed
+	}
+	id, err := newIdentity(e.Sides)
+	return err == nil && id.Ino == m.Box.Ino && id.Ctime == m.Box.Ctime
+}
+
+// drifted says whether reality changed a path after the fence. Whatever is
+// done to a file sets its inode's time.
+func (v *View) drifted(e *Entry) bool {
+	if v.Still || e.Hidden || e.Kind == forkbox.Renamed {
+		return false
+	}
+	id, err := oldIdentity(e.Sides)
+	if err != nil {
+		return false
+	}
+	wasDir := e.Type == "dir" && e.Kind != forkbox.Type || e.Kind == forkbox.Deleted && e.OldMode.IsDir()
+	if wasDir {
+		// Adding or deleting a file in a directory sets its times, too. Both
+		// of them: where only the inode's is later, its attributes changed.
+		old, err := e.Sides.Old()
+		return err == nil && v.since(e.Path, old.Identity) && old.ModTime.UnixNano() != old.Ctime
+	}
+	return v.since(e.Path, id) || v.wayMoved(path.Dir(e.Path))
+}
+
+// since says whether what is at a path was changed after the fence, other than
+// by an apply of this box.
+func (v *View) since(p string, id forkbox.Identity) bool {
+	if id.Ctime < v.Box.Base.Fence.UnixNano() {
+		return false
+	}
+	m, ok := v.Marks[p]
+	if ok && m.Reality.Ino == id.Ino && m.Reality.Ctime == id.Ctime {
+		return false
+	}
+	return !v.Left.has(id)
+}
+
+// sinceBelow is since for what is in a directory that goes. Adding and deleting
+// files in one sets both of its times; where they differ, its attributes
+// changed, or it was moved there with files that keep their times.
+func (v *View) sinceBelow(p string, n forkbox.Node) bool {
+	return v.since(p, n.Identity) && (!n.Mode.IsDir() || n.ModTime.UnixNano() != n.Ctime)
+}
+
+// Since says whether reality has something else at a path than what an apply
+// of this box left there.
+func (v *View) Since(e *Entry) bool {
+	m := v.Marks[e.Path]
+	id, err := oldIdentity(e.Sides)
+	if err != nil {
+		return !m.Deleted
+	}
+	return m.Reality.Ino != id.Ino || m.Reality.Ctime != id.Ctime
+}
+
+// Age is how long ago the box was forked, or synced.
+func (v *View) Age(now time.Time) time.Duration { return now.Sub(v.Box.Base.Fence) }
+
+// quick is for sides that know identities without reading the rest.
+type quick interface {
+	OldIdentity() (forkbox.Identity, error)
+	NewIdentity() (forkbox.Identity, error)
+}
+
+func oldIdentity(s forkbox.Sides) (forkbox.Identity, error) {
+	if q, ok := s.(quick); ok {
+		return q.OldIdentity()
+	}
+	n, err := s.Old()
+	return n.Identity, err
+}
+
+func newIdentity(s forkbox.Sides) (forkbox.Identity, error) {
+	if q, ok := s.(quick); ok {
+		return q.NewIdentity()
+	}
+	n, err := s.New()
+	return n.Identity, err
+}
+
+func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// relative is a path as a patch has it: from the workspace where that is
+// meant, else from the root.
+func relative(p, root string) string {
+	if root != "" && root != "/" && forkbox.Within(p, root) {
+		return strings.TrimPrefix(strings.TrimPrefix(p, root), "/")
+	}
+	return strings.TrimPrefix(p, "/")
+}
+
+// Head is the commit that the workspace had at the fence, "" if unknown.
+func (v *View) Head() string {
+	if h, ok := v.Ancestors.(interface{ Head() string }); ok {
+		return h.Head()
+	}
+	return ""
+}
