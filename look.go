@@ -32,6 +32,25 @@ func Within(p, dir string) bool {
 	return strings.HasPrefix(p, dir) && (len(p) == len(dir) || p[len(dir)] == '/')
 }
 
+// ComparePaths orders paths by their components: a directory, then all that is
+// below it, then its next sibling. "/a/b" is before "/a-b", as in a listing of
+// the tree. Changes come in this order.
+func ComparePaths(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	switch {
+	case n == len(a) || n == len(b):
+		return len(a) - len(b)
+	case a[n] == '/':
+		return -1
+	case b[n] == '/':
+		return 1
+	}
+	return int(a[n]) - int(b[n])
+}
+
 // Check refuses paths that could mean anything but one place.
 func (s Selection) Check(op string) error {
 	for _, p := range s.Paths {

@@ -23,7 +23,7 @@ type lower struct {
 	hidden  bool // the box was not shown it
 }
 
-// descend visits all that the base has below e, in the order of [Compare], but
+// descend visits all that the base has below e, in the order of [forkbox.ComparePaths], but
 // for what was moved out of it: that lives on elsewhere in the box. It enters
 // neither other mounts nor what was hidden.
 func (w *walker) descend(e *entry, visit func(*lower) error) error {

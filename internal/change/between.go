@@ -12,7 +12,7 @@ import (
 // Trees are two running boxes to compare, by their open root directories.
 type Trees struct {
 	Old, New *os.File
-	// Paths are where to look, sorted by [Compare]: all that either of the
+	// Paths are where to look, sorted by [forkbox.ComparePaths]: all that either of the
 	// two changed. Nothing else can differ.
 	Paths iter.Seq[Path]
 	// Since is when the first of the two was forked. A file that is the same

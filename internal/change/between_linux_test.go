@@ -42,7 +42,7 @@ func (f fixture) trees(t testing.TB, paths ...Path) Trees {
 func differences(t testing.TB, trees Trees) (all []forkbox.Change) {
 	t.Helper()
 	err := Between(t.Context(), trees, func(c forkbox.Change, _ forkbox.Sides) error {
-		if n := len(all); n > 0 && Compare(all[n-1].Path, c.Path) >= 0 {
+		if n := len(all); n > 0 && forkbox.ComparePaths(all[n-1].Path, c.Path) >= 0 {
 			t.Errorf("%q comes before %q", all[n-1].Path, c.Path)
 		}
 		all = append(all, c)
@@ -89,7 +89,7 @@ b'`, []Path{{"/a\nb", false}, {"/x\xff", false}}, []string{"added file /a\nb", "
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := twoTrees(t, someFiles, c.old, c.new)
-			slices.SortFunc(c.paths, func(a, b Path) int { return Compare(a.Name, b.Name) })
+			slices.SortFunc(c.paths, func(a, b Path) int { return forkbox.ComparePaths(a.Name, b.Name) })
 			if got := lines(differences(t, f.trees(t, c.paths...))); !slices.Equal(got, c.want) {
 				t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(c.want, "\n\t"))
 			}

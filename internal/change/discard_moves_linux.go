@@ -36,7 +36,7 @@ func (d *discarder) plan(ctx context.Context, changes []forkbox.Change) error {
 
 // goes says whether a path is taken out, by itself or with what it lies in.
 func (d *discarder) goes(p string) bool {
-	i, found := slices.BinarySearchFunc(d.drops, p, Compare)
+	i, found := slices.BinarySearchFunc(d.drops, p, forkbox.ComparePaths)
 	return found || i > 0 && forkbox.Within(p, d.drops[i-1])
 }
 

@@ -50,7 +50,7 @@ func changes(t testing.TB, src Source) []forkbox.Change {
 	t.Helper()
 	var all []forkbox.Change
 	err := Read(t.Context(), src, func(c forkbox.Change, _ forkbox.Sides) error {
-		if n := len(all); n > 0 && Compare(all[n-1].Path, c.Path) > 0 {
+		if n := len(all); n > 0 && forkbox.ComparePaths(all[n-1].Path, c.Path) > 0 {
 			t.Errorf("%q comes before %q", all[n-1].Path, c.Path)
 		}
 		all = append(all, c)

@@ -154,7 +154,7 @@ func TestReadEqualsFullComparison(t *testing.T) {
 func compareTrees(base, box map[string]node) map[string]told {
 	diff := map[string]told{}
 	first := map[uint64]string{}
-	for _, path := range slices.SortedFunc(maps.Keys(box), Compare) {
+	for _, path := range slices.SortedFunc(maps.Keys(box), forkbox.ComparePaths) {
 		is := box[path]
 		was, had := base[path]
 		c := told{kind: forkbox.Added}

@@ -44,13 +44,13 @@ type Source struct {
 // until it returns.
 type Yield = func(forkbox.Change, forkbox.Sides) error
 
-// Read calls yield for every change, sorted by [Compare]. It holds the names
+// Read calls yield for every change, sorted by [forkbox.ComparePaths]. It holds the names
 // of one directory for each level it has descended, and files with several
 // names until all of them were seen, nothing else. The box may be running and
 // the base may change meanwhile; what vanishes while it is read is no error.
 func Read(ctx context.Context, src Source, yield Yield) error {
 	src.Uppers = slices.Clone(src.Uppers)
-	slices.SortFunc(src.Uppers, func(a, b Upper) int { return Compare(a.Mount, b.Mount) })
+	slices.SortFunc(src.Uppers, func(a, b Upper) int { return forkbox.ComparePaths(a.Mount, b.Mount) })
 	_, err := read(ctx, src, yield)
 	return forkbox.Wrap("read the box's changes", err)
 }

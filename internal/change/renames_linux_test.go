@@ -42,7 +42,7 @@ func withRenames(t *testing.T, src Source, limit int) (all []forkbox.Change, ski
 	if err := r.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.IsSortedFunc(all, func(a, b forkbox.Change) int { return Compare(a.Path, b.Path) }) {
+	if !slices.IsSortedFunc(all, func(a, b forkbox.Change) int { return forkbox.ComparePaths(a.Path, b.Path) }) {
 		t.Errorf("not in order: %q", lines(all))
 	}
 	return all, r.Skipped()

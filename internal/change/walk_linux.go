@@ -77,7 +77,7 @@ func read(ctx context.Context, src Source, yield Yield) (effort, error) {
 // upTo reads the filesystems that are mounted at path or sort before it, so
 // that the changes of all of them come out in one order.
 func (w *walker) upTo(path string) error {
-	for len(w.ahead) > 0 && Compare(w.ahead[0].Mount, path) <= 0 {
+	for len(w.ahead) > 0 && forkbox.ComparePaths(w.ahead[0].Mount, path) <= 0 {
 		if err := w.nextFilesystem(); err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func (e *Engine) changedPaths(ctx context.Context, boxes ...forkbox.Box) ([]chan
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(paths, func(a, b change.Path) int { return change.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(paths, func(a, b change.Path) int { return forkbox.ComparePaths(a.Name, b.Name) })
 	return merged(paths), nil
 }
 

@@ -90,7 +90,7 @@ func (s *site) movesOf() ([]*record, error) {
 		}
 		return nil
 	})
-	slices.SortStableFunc(moves, func(a, b *record) int { return compare(b.From, a.From) })
+	slices.SortStableFunc(moves, func(a, b *record) int { return forkbox.ComparePaths(b.From, a.From) })
 	if err == nil {
 		s.moved = moves
 	}

@@ -140,7 +140,7 @@ func (l *Landing) ready(ctx context.Context, it *Item) error {
 			return err
 		}
 	}
-	if l.last != "" && compare(it.Path, l.last) < 0 {
+	if l.last != "" && forkbox.ComparePaths(it.Path, l.last) < 0 {
 		return forkbox.Errorf(forkbox.Invalid, opLand, "%q comes after %q: items have to be in path order", it.Path, l.last)
 	}
 	return nil

@@ -9,24 +9,6 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// compare orders paths by their components: a directory, then all that is
-// below it, then its next sibling.
-func compare(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	switch {
-	case n == len(a) || n == len(b):
-		return len(a) - len(b)
-	case a[n] == '/':
-		return -1
-	case b[n] == '/':
-		return 1
-	}
-	return int(a[n]) - int(b[n])
-}
-
 // checkPath refuses what could mean anything but one place.
 func checkPath(p string) error {
 	if !path.IsAbs(p) || path.Clean(p) != p || strings.IndexByte(p, 0) >= 0 {

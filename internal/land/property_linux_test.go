@@ -143,7 +143,7 @@ func (c *chaos) plan() {
 		c.below(it.Path, it.From)
 	}
 	c.below("/", "/")
-	slices.SortStableFunc(c.items, func(a, b Item) int { return compare(a.Path, b.Path) })
+	slices.SortStableFunc(c.items, func(a, b Item) int { return forkbox.ComparePaths(a.Path, b.Path) })
 }
 
 // plainly does the items the way one would without caring: the oracle.

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
 )
 
 const strange = "/odd/new\nline: \xff\xfe,x"
@@ -65,6 +67,6 @@ func (w *world) everything() []Item {
 			items[i].Expect = w.seen("/nest/x/deep")
 		}
 	}
-	slices.SortStableFunc(items, func(a, b Item) int { return compare(a.Path, b.Path) })
+	slices.SortStableFunc(items, func(a, b Item) int { return forkbox.ComparePaths(a.Path, b.Path) })
 	return items
 }

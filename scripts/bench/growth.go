@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -118,12 +117,8 @@ func tree(n int) (string, error) {
 			err = os.Mkdir(sub, 0o755)
 		}
 		name := filepath.Join(sub, fmt.Sprint(i))
-		switch {
-		case err != nil:
-		case i < 100000:
+		if err == nil {
 			err = os.WriteFile(name, []byte("x\n"), 0o644)
-		default: // there have to be many of them, that is all
-			err = syscall.Mknod(name, syscall.S_IFREG|0o644, 0)
 		}
 	}
 	return dir, err
