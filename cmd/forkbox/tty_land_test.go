@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"testing"
 
@@ -112,6 +113,11 @@ func TestDiffOnATerminalHasColoursAndAPager(t *testing.T) {
 
 // The pager has ctrl-C to itself, and leaving it is no failure.
 func TestCtrlCIsThePagers(t *testing.T) {
+	// In the background, where CI may run this, ctrl-C is ignored, and a shell
+	// cannot trap what was ignored when it started.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt)
+	defer signal.Stop(caught)
 	d := atDesk(t, nil, "seq 20000 > f")
 	d.env = []string{"TERM=dumb", `FORKBOX_PAGER=trap 'echo pager has it; exit 0' INT; echo ready; while :; do sleep 0.1; done`}
 	c := d.forkbox("diff", "-p", "try")
