@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -55,7 +56,11 @@ func (r *report) median(name string) float64 {
 	return 0
 }
 
+// want compares with a goal, unless what it is about was not measured.
 func (r *report) want(name string, most, have float64, unit string) {
+	if have == 0 || math.IsNaN(have) || math.IsInf(have, 0) {
+		return
+	}
 	r.Goals = append(r.Goals, goal{Name: name, Want: most, Have: have, Unit: unit, Met: have <= most})
 }
 
