@@ -32,7 +32,9 @@ conflicts nothing lands, unless --conflict says what does: theirs is the box's
 version, ours is reality's, markers is both, between git's markers.
 
 --reviewed takes the hash of forkbox diff --json and refuses when the box has
-changed since. --commit makes a git commit of what landed and of nothing else.`,
+changed since. --commit makes a git commit of what landed and of nothing else;
+git config has its policy: forkbox.author, forkbox.coAuthor (any number) and
+forkbox.commitTemplate with {message}, {box}, {receipt} and {count}.`,
 		Example: `  forkbox apply try
   forkbox apply try src/ README.md
   forkbox apply --hunks main.go:1,3 try

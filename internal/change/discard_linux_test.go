@@ -64,7 +64,9 @@ func restless(rt *rapid.T) []op {
 	return slices.Concat(moves.Draw(rt, "moves"), ops(rt, "box", 12), moves.Draw(rt, "more moves"))
 }
 
-var overlays = []string{"redirect_dir=off", "redirect_dir=on", "redirect_dir=on,metacopy=on"}
+// overlays are how boxes are mounted: never with metacopy, which leaves files
+// without content of their own.
+var overlays = []string{"redirect_dir=off,metacopy=off", "redirect_dir=on,metacopy=off"}
 
 // Some of the changes are discarded: the base shows there, and everywhere else
 // the box is as it was. When the rest is discarded too, the box is its base.
@@ -134,7 +136,7 @@ func checkRefusal(t testing.TB, rt fataler, f fixture, options string, err error
 	if !errors.As(err, &known) || known.Code != forkbox.Invalid {
 		rt.Fatalf("%v of %v", err, lines(all))
 	}
-	if !strings.Contains(options, "metacopy") && !slices.ContainsFunc(all, func(c forkbox.Change) bool { return c.Kind == forkbox.Renamed }) {
+	if !slices.ContainsFunc(all, func(c forkbox.Change) bool { return c.Kind == forkbox.Renamed }) {
 		rt.Fatalf("refused without a move: %v\nof %v", err, lines(all))
 	}
 	if now := f.seen(t, options); !maps.EqualFunc(now, box, node.is) {
