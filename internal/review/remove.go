@@ -1,0 +1,122 @@
+package review
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/land"
+)
+
+// deletion takes a file away, or a directory with all that is in it, but not
+// what the box was never shown.
+func (p *Plan) deletion(ctx context.Context, e *Entry) (Step, error) {
+	old, err := e.Sides.Old()
+	if isNotExist(err) {
+		return Step{}, nil // reality has deleted it, too
+	}
+	if err != nil {
+		return Step{}, err
+	}
+	whole := func() (Step, error) {
+		return Step{Items: []land.Item{{Path: e.Path, Op: land.Remove, Expect: &old.Identity}}}, nil
+	}
+	if old.Mode.IsDir() {
+		return p.directoryDeletion(e, old, whole)
+	}
+	if p.unresolved(e) || e.Drifted && !p.asAtFence(ctx, e) {
+		return p.conflict(e, "the box deleted it, and reality changed it after the fork", whole)
+	}
+	return whole()
+}
+
+// directoryDeletion looks at all that would go: reality may have changed
+// something in it, and it may hold what the box was not shown.
+func (p *Plan) directoryDeletion(e *Entry, old forkbox.Node, whole func() (Step, error)) (Step, error) {
+	var drifted string
+	var kept []string
+	var all []land.Item
+	err := e.Sides.Below(func(path string, n forkbox.Node, isKept bool) error {
+		switch {
+		case isKept:
+			kept = append(kept, path)
+			return nil
+		case drifted == "" && p.View.sinceBelow(path, n):
+			drifted = path
+		}
+		id := n.Identity
+		all = append(all, land.Item{Path: path, Op: land.Remove, Expect: &id, Node: forkbox.Node{Mode: n.Mode}})
+		return nil
+	})
+	if err != nil {
+		return Step{}, err
+	}
+	switch {
+	case len(kept) > 0 && e.Kind == forkbox.Type:
+		return p.impossible(e, fmt.Sprintf("it is a directory in reality and holds %q: the box was not shown that, and it cannot be replaced", kept[0]))
+	case len(kept) > 0:
+		whole = func() (Step, error) { return Step{Items: around(all, kept)}, nil }
+	}
+	if p.unresolved(e) {
+		return p.conflict(e, "the box deleted it, and a sync left that undecided", whole)
+	}
+	if drifted != "" {
+		return p.conflict(e, fmt.Sprintf("the box deleted it, and reality changed %q in it after the fork", drifted), whole)
+	}
+	return whole()
+}
+
+// around deletes everything but what is kept and the directories it lies in:
+// of each subtree without such a thing, the top.
+func around(all []land.Item, kept []string) []land.Item {
+	holds := func(dir string) bool {
+		for _, k := range kept {
+			if forkbox.Within(k, dir) {
+				return true
+			}
+		}
+		return false
+	}
+	var items []land.Item
+	for _, item := range all {
+		if n := len(items); n > 0 && forkbox.Within(item.Path, items[n-1].Path) {
+			continue // goes with its directory
+		}
+		if !holds(item.Path) {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// move carries a directory to where the box has it, with all that reality has
+// in it now.
+func (p *Plan) move(e *Entry) (Step, error) {
+	old, err := e.Sides.Old()
+	if err != nil {
+		return Step{}, err
+	}
+	kept := ""
+	err = e.Sides.Below(func(path string, _ forkbox.Node, isKept bool) error {
+		if isKept && kept == "" {
+			kept = path
+		}
+		return nil
+	})
+	if err != nil {
+		return Step{}, err
+	}
+	if kept != "" {
+		return p.impossible(e, fmt.Sprintf("it was moved from %q, which holds %q: the box was not shown that, and it cannot be moved along", e.From, kept))
+	}
+	p.moved = append(p.moved, forkbox.Move{From: e.From, To: e.Path})
+	items := []land.Item{{Path: e.Path, Op: land.Move, From: e.From, Expect: &old.Identity}}
+	if len(e.Attrs) > 0 {
+		n, err := e.New()
+		if err != nil {
+			return Step{}, err
+		}
+		items = append(items, land.Item{Path: e.Path, Op: land.Attr, Node: n, Expect: &old.Identity})
+	}
+	return Step{Items: items}, nil
+}
