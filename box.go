@@ -23,9 +23,16 @@ const (
 
 // Base is what a box was forked from.
 type Base struct {
-	Kind  string    `json:"kind"`  // "reality"
-	Fence time.Time `json:"fence"` // when it was forked; later edits to reality are drift
+	Kind  string    `json:"kind"`  // "reality", "dir", "oci", "tar", "empty"
+	Fence time.Time `json:"fence"` // when it was forked; later edits to the base are drift
+	// Root is the directory of a base that is not reality.
+	Root string `json:"root,omitempty"`
+	// Name is what its owner called it: the file or directory.
+	Name string `json:"name,omitempty"`
 }
+
+// Reality is the kind of base that is this machine.
+const Reality = "reality"
 
 // Owner is the person a box belongs to and whose rights it runs with.
 type Owner struct {
@@ -65,6 +72,21 @@ type Box struct {
 	// Rebase names the receipt whose moves of directories in reality the box's
 	// layers are being adapted to; a restart finishes that.
 	Rebase string `json:"rebase,omitempty"`
+	// Layers are the immutable ones below what the box itself writes, the
+	// topmost first.
+	Layers []string `json:"layers,omitempty"`
+	// Store says how the box's layers are kept: "overlay", "btrfs", "reflink",
+	// "copy".
+	Store string `json:"store,omitempty"`
+	// Parent is the snapshot, or the template, that it was forked from or last
+	// rolled back to, and ParentBox the box that one was of.
+	Parent    string `json:"parent,omitempty"`
+	ParentBox string `json:"parent_box,omitempty"`
+	// Saving is the layer that what the box wrote is becoming; a restart
+	// finishes that.
+	Saving string `json:"saving,omitempty"`
+	// Kept says that its owner wants it kept: gc leaves it alone.
+	Kept bool `json:"kept,omitempty"`
 	// Note tells the owner what happened to the box, where that matters:
 	// a failed start, a host that crashed under it.
 	Note string `json:"note,omitempty"`

@@ -1,0 +1,33 @@
+package forkbox
+
+// ImportSpec says what to make of something from another machine.
+type ImportSpec struct {
+	Name string `json:"name,omitempty"` // of the box; generated if empty
+	// Dir is where its commands start; if empty, where the image says.
+	Dir string `json:"dir,omitempty"`
+	Net Net    `json:"net,omitempty"`
+}
+
+// Import is what came of it.
+type Import struct {
+	Box Box `json:"box"`
+	// Differences are how this machine differs from the one that the changes
+	// were made on. They are told, not refused.
+	Differences []Difference `json:"differences,omitempty"`
+}
+
+// Difference is one thing that is not here as it was there.
+type Difference struct {
+	Kind string `json:"kind"` // "os", "arch", "package", "path"
+	Name string `json:"name"`
+	Want string `json:"want"`           // there
+	Have string `json:"have,omitempty"` // here; nothing if it is missing
+}
+
+// Surroundings are what changes were made on: what another machine has to be
+// like for them to mean the same there.
+type Surroundings struct {
+	OS       string            `json:"os"`   // as os-release names it: "debian 12"
+	Arch     string            `json:"arch"` // as Go names it
+	Packages map[string]string `json:"packages,omitempty"`
+}
