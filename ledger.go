@@ -48,5 +48,31 @@ type Ledger interface {
 	// ReceiptsOf lists those of one box, oldest first.
 	ReceiptsOf(ctx context.Context, box string) ([]Receipt, error)
 
+	// AddSnapshot records a snapshot and, in one step with it, what it makes of
+	// its box: a crash leaves both or neither. A taken name is an Exists error.
+	AddSnapshot(ctx context.Context, s Snapshot, box Box) error
+	// UpdateSnapshot replaces the record of an existing snapshot.
+	UpdateSnapshot(ctx context.Context, s Snapshot) error
+	// DeleteSnapshot forgets one. It can be repeated.
+	DeleteSnapshot(ctx context.Context, id string) error
+	// Snapshots lists those of a box, oldest first. They go with it.
+	Snapshots(ctx context.Context, box string) ([]Snapshot, error)
+	// SnapshotsOf lists those of one owner, oldest first; a nil uid means
+	// everybody's.
+	SnapshotsOf(ctx context.Context, uid *int) ([]Snapshot, error)
+
+	// AddTemplate records a new template. A taken name is an Exists error;
+	// names are unique per owner.
+	AddTemplate(ctx context.Context, t Template) error
+	// UpdateTemplate replaces the record of an existing template.
+	UpdateTemplate(ctx context.Context, t Template) error
+	// DeleteTemplate forgets one. It can be repeated.
+	DeleteTemplate(ctx context.Context, id string) error
+	// Template finds one by its name.
+	Template(ctx context.Context, uid int, name string) (Template, error)
+	// Templates lists those of one owner, oldest first; a nil uid means
+	// everybody's.
+	Templates(ctx context.Context, uid *int) ([]Template, error)
+
 	Close() error
 }

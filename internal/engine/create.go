@@ -12,8 +12,11 @@ const reality = "reality"
 
 // CreateSpec is what box to make. Every field may be zero.
 type CreateSpec struct {
-	Name         string // generated if empty
-	From         string // "reality"
+	Name string // generated if empty
+	// From is "reality" (or nothing), BOX@SNAPSHOT, "empty", "dir:/a/b", or
+	// "base:ID" of one that AddBase made.
+	From         string
+	Template     string // instead of From
 	Dir          string // where its commands start; the owner's home if empty
 	Env          []string
 	Net          forkbox.Net // none if empty

@@ -86,23 +86,7 @@ func (l *SQLite) ReceiptsOf(ctx context.Context, box string) ([]forkbox.Receipt,
 }
 
 func readReceipts(rows *sql.Rows, err error) ([]forkbox.Receipt, error) {
-	if err != nil {
-		return nil, failed("list receipts", err)
-	}
-	defer rows.Close()
-	var list []forkbox.Receipt
-	for rows.Next() {
-		var record sql.RawBytes
-		var r forkbox.Receipt
-		if err := rows.Scan(&record); err != nil {
-			return nil, failed("list receipts", err)
-		}
-		if err := json.Unmarshal(record, &r); err != nil {
-			return nil, failed("list receipts", err)
-		}
-		list = append(list, r)
-	}
-	return list, failed("list receipts", rows.Err())
+	return readRecords[forkbox.Receipt]("list receipts")(rows, err)
 }
 
 func noReceipt(op, id string, err error) error {

@@ -12,6 +12,9 @@ type statements struct {
 	addReceipt, updateReceipt, deleteReceipt          *sql.Stmt // write
 	box, boxes, boxesOf, find, exec, execs            *sql.Stmt // read
 	receipt, receiptsOfOwner, receiptsOfBox           *sql.Stmt // read
+	addSnapshot, updateSnapshot, deleteSnapshot       *sql.Stmt // write
+	addTemplate, updateTemplate, deleteTemplate       *sql.Stmt // write
+	snapshots, snapshotsOf, template, templates       *sql.Stmt // read
 }
 
 const (
@@ -50,7 +53,20 @@ const (
 	sqlReceipts        = `SELECT record FROM receipts ORDER BY created DESC, rowid DESC`
 	sqlReceiptsOfOwner = `SELECT record FROM receipts WHERE owner_uid = ? ORDER BY created DESC, rowid DESC`
 	sqlReceiptsOfBox   = `SELECT record FROM receipts WHERE box = ? ORDER BY created, rowid`
-	sqlLanding         = `SELECT record FROM receipts WHERE state = 'landing' ORDER BY created DESC, rowid DESC`
+	sqlAddSnapshot     = `INSERT INTO snapshots (id, box, owner_uid, name, created, record) VALUES (?, ?, ?, ?, ?, ?)`
+	sqlUpdateSnapshot  = `UPDATE snapshots SET name = ?, record = ? WHERE id = ?`
+	sqlDeleteSnapshot  = `DELETE FROM snapshots WHERE id = ?`
+	sqlSnapshots       = `SELECT record FROM snapshots WHERE box = ? ORDER BY created, rowid`
+	// A uid of -1 is everybody's.
+	sqlSnapshotsOf = `SELECT record FROM snapshots WHERE ?1 = -1 OR owner_uid = ?1 ORDER BY created, rowid`
+
+	sqlAddTemplate    = `INSERT INTO templates (id, owner_uid, name, created, record) VALUES (?, ?, ?, ?, ?)`
+	sqlUpdateTemplate = `UPDATE templates SET name = ?, record = ? WHERE id = ?`
+	sqlDeleteTemplate = `DELETE FROM templates WHERE id = ?`
+	sqlTemplate       = `SELECT record FROM templates WHERE owner_uid = ? AND name = ?`
+	sqlTemplates      = `SELECT record FROM templates WHERE ?1 = -1 OR owner_uid = ?1 ORDER BY created, rowid`
+
+	sqlLanding = `SELECT record FROM receipts WHERE state = 'landing' ORDER BY created DESC, rowid DESC`
 )
 
 func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
@@ -76,6 +92,16 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 		{&s.receipt, read, sqlReceipt},
 		{&s.receiptsOfOwner, read, sqlReceiptsOfOwner},
 		{&s.receiptsOfBox, read, sqlReceiptsOfBox},
+		{&s.addSnapshot, write, sqlAddSnapshot},
+		{&s.updateSnapshot, write, sqlUpdateSnapshot},
+		{&s.deleteSnapshot, write, sqlDeleteSnapshot},
+		{&s.snapshots, read, sqlSnapshots},
+		{&s.snapshotsOf, read, sqlSnapshotsOf},
+		{&s.addTemplate, write, sqlAddTemplate},
+		{&s.updateTemplate, write, sqlUpdateTemplate},
+		{&s.deleteTemplate, write, sqlDeleteTemplate},
+		{&s.template, read, sqlTemplate},
+		{&s.templates, read, sqlTemplates},
 	} {
 		stmt, err := p.db.PrepareContext(ctx, p.sql)
 		if err != nil {
@@ -92,6 +118,8 @@ func (s *statements) close() error {
 		s.addBox, s.updateBox, s.deleteBox, s.addExec, s.updateExec,
 		s.box, s.boxes, s.boxesOf, s.find, s.exec, s.execs,
 		s.addReceipt, s.updateReceipt, s.deleteReceipt, s.receipt, s.receiptsOfOwner, s.receiptsOfBox,
+		s.addSnapshot, s.updateSnapshot, s.deleteSnapshot, s.snapshots, s.snapshotsOf,
+		s.addTemplate, s.updateTemplate, s.deleteTemplate, s.template, s.templates,
 	} {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())

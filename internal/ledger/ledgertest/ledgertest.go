@@ -30,6 +30,10 @@ func Run(t *testing.T, open func(t *testing.T) forkbox.Ledger) {
 		{"ReceiptIsKeptWhole", receiptIsKeptWhole},
 		{"ReceiptsByOwnerStateAndBox", receiptsByOwnerStateAndBox},
 		{"ReceiptOutlivesItsBox", receiptOutlivesItsBox},
+		{"SnapshotIsKeptWhole", snapshotIsKeptWhole},
+		{"SnapshotComesWithItsBox", snapshotComesWithItsBox},
+		{"SnapshotsGoWithTheirBox", snapshotsGoWithTheirBox},
+		{"TemplateIsKeptWhole", templateIsKeptWhole},
 		{"NotFound", notFound},
 		{"ManyAtOnce", manyAtOnce},
 		{"CancelledCallerLeavesNoDoubt", cancelledCaller},
@@ -47,12 +51,13 @@ func Box(id, name string, uid int) forkbox.Box {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
 	return forkbox.Box{
 		ID: id, Name: name, State: forkbox.Creating, Provider: "native",
-		Base:  forkbox.Base{Kind: "reality", Fence: made},
+		Base:  forkbox.Base{Kind: "dir", Fence: made, Root: "/srv/root", Name: "root"},
 		Owner: forkbox.Owner{UID: uid, GID: uid, Groups: []int{4, uid}, Name: "ada", Home: "/home/ada"},
 		Net:   forkbox.NetNone, Dir: "/src/a b", Created: made,
 		Env:          []string{"PATH=/bin", "ODD=a\nb \"c\" é"},
 		AllowSecrets: []string{"GITHUB_TOKEN"}, Pinned: true, Note: "a note",
 		Rebase: "r2", Stale: "other landed /a", StaleBy: "r1", Unresolved: []string{"/b"},
+		Layers: []string{"l2", "l1"}, Store: "overlay", Parent: "s1", ParentBox: "bbbbbbbbbbbb", Saving: "l3", Kept: true,
 	}
 }
 

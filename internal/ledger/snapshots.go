@@ -1,0 +1,125 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/forkbox/forkbox"
+)
+
+// AddSnapshot implements [forkbox.Ledger].
+func (l *SQLite) AddSnapshot(ctx context.Context, s forkbox.Snapshot, box forkbox.Box) error {
+	const op = "record snapshot"
+	record, err := json.Marshal(s)
+	if err != nil {
+		return failed(op, err)
+	}
+	boxRecord, err := recordOf(box)
+	if err != nil {
+		return failed(op, err)
+	}
+	ctx = steady(ctx)
+	tx, err := l.write.BeginTx(ctx, nil)
+	if err != nil {
+		return failed(op, err)
+	}
+	defer tx.Rollback()
+	res, err := tx.StmtContext(ctx, l.stmts.updateBox).ExecContext(ctx,
+		box.Owner.UID, box.Name, box.State, box.Created.UnixNano(), boxRecord, box.ID)
+	if err != nil {
+		return boxError(op, box, err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return noBox(op, box.ID, err)
+	}
+	_, err = tx.StmtContext(ctx, l.stmts.addSnapshot).ExecContext(ctx,
+		s.ID, s.Box, s.Owner.UID, s.Name, s.Created.UnixNano(), string(record))
+	if err != nil {
+		return snapshotError(op, s, err)
+	}
+	return failed(op, tx.Commit())
+}
+
+// UpdateSnapshot implements [forkbox.Ledger].
+func (l *SQLite) UpdateSnapshot(ctx context.Context, s forkbox.Snapshot) error {
+	const op = "record snapshot"
+	record, err := json.Marshal(s)
+	if err != nil {
+		return failed(op, err)
+	}
+	res, err := l.stmts.updateSnapshot.ExecContext(steady(ctx), s.Name, string(record), s.ID)
+	if err != nil {
+		return snapshotError(op, s, err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return notThere(op, "snapshot", s.Name, err)
+	}
+	return nil
+}
+
+// DeleteSnapshot implements [forkbox.Ledger].
+func (l *SQLite) DeleteSnapshot(ctx context.Context, id string) error {
+	_, err := l.stmts.deleteSnapshot.ExecContext(steady(ctx), id)
+	return failed("forget snapshot", err)
+}
+
+// Snapshots implements [forkbox.Ledger].
+func (l *SQLite) Snapshots(ctx context.Context, box string) ([]forkbox.Snapshot, error) {
+	return readRecords[forkbox.Snapshot]("list snapshots")(l.stmts.snapshots.QueryContext(steady(ctx), box))
+}
+
+// SnapshotsOf implements [forkbox.Ledger].
+func (l *SQLite) SnapshotsOf(ctx context.Context, uid *int) ([]forkbox.Snapshot, error) {
+	return readRecords[forkbox.Snapshot]("list snapshots")(l.stmts.snapshotsOf.QueryContext(steady(ctx), orEverybody(uid)))
+}
+
+// everybody is no one's uid.
+const everybody = -1
+
+func orEverybody(uid *int) int {
+	if uid == nil {
+		return everybody
+	}
+	return *uid
+}
+
+// readRecords reads rows of one column, a record each.
+func readRecords[T any](op string) func(*sql.Rows, error) ([]T, error) {
+	return func(rows *sql.Rows, err error) ([]T, error) {
+		if err != nil {
+			return nil, failed(op, err)
+		}
+		defer rows.Close()
+		var list []T
+		for rows.Next() {
+			var record sql.RawBytes
+			var one T
+			if err := rows.Scan(&record); err != nil {
+				return nil, failed(op, err)
+			}
+			if err := json.Unmarshal(record, &one); err != nil {
+				return nil, failed(op, err)
+			}
+			list = append(list, one)
+		}
+		return list, failed(op, rows.Err())
+	}
+}
+
+func snapshotError(op string, s forkbox.Snapshot, err error) error {
+	if resultCode(err) == sqlite3.SQLITE_CONSTRAINT_UNIQUE {
+		return forkbox.Errorf(forkbox.Exists, op, "%s has a snapshot %q already", s.BoxName, s.Name).
+			Hint("choose another name, or remove that one: forkbox rm %s@%s", s.BoxName, s.Name)
+	}
+	return failed(op, err)
+}
+
+func notThere(op, what, name string, err error) error {
+	if err != nil {
+		return failed(op, err)
+	}
+	return forkbox.Errorf(forkbox.NotFound, op, "there is no %s %s", what, name)
+}
