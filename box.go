@@ -29,7 +29,13 @@ type Base struct {
 	Root string `json:"root,omitempty"`
 	// Name is what its owner called it: the file or directory.
 	Name string `json:"name,omitempty"`
+	// Dir and Env are what an image says commands start with.
+	Dir string  `json:"dir,omitempty"`
+	Env Strings `json:"env,omitempty"`
 }
+
+// IsReality says whether the base is this machine.
+func (b Base) IsReality() bool { return b.Root == "" }
 
 // Reality is the kind of base that is this machine.
 const Reality = "reality"
@@ -78,16 +84,32 @@ type Box struct {
 	// Store says how the box's layers are kept: "overlay", "btrfs", "reflink",
 	// "copy".
 	Store string `json:"store,omitempty"`
-	// Parent is the snapshot, or the template, that it was forked from or last
-	// rolled back to, and ParentBox the box that one was of.
+	// Parent is the snapshot, or the template, that it was forked from, and
+	// ParentBox the box that one was of.
 	Parent    string `json:"parent,omitempty"`
 	ParentBox string `json:"parent_box,omitempty"`
+	// At is the snapshot that it was last saved as or rolled back to.
+	At string `json:"at,omitempty"`
+	// Lineage is what it was forked from, and that from, the nearest last.
+	Lineage []Ancestor `json:"lineage,omitempty"`
 	// Saving is the layer that what the box wrote is becoming; a restart
 	// finishes that.
 	Saving string `json:"saving,omitempty"`
 	// Kept says that its owner wants it kept: gc leaves it alone.
 	Kept bool `json:"kept,omitempty"`
+	// Discarded says that its owner threw changes of it away.
+	Discarded bool `json:"discarded,omitempty"`
+	// Bare is a box without what it wrote over its layers: a snapshot, looked
+	// at as if it were one.
+	Bare bool `json:"-"`
 	// Note tells the owner what happened to the box, where that matters:
 	// a failed start, a host that crashed under it.
 	Note string `json:"note,omitempty"`
+}
+
+// Ancestor is a box that another one has its past in common with, until the
+// snapshot that led to the other was made.
+type Ancestor struct {
+	Box   string    `json:"box"`
+	Until time.Time `json:"until"`
 }

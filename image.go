@@ -31,3 +31,12 @@ type Surroundings struct {
 	Arch     string            `json:"arch"` // as Go names it
 	Packages map[string]string `json:"packages,omitempty"`
 }
+
+// Arrival is what came out of an archive of an image: a base, and layers over
+// it, the topmost first.
+type Arrival struct {
+	Name        string // as the image calls itself
+	Base        Base
+	Layers      []string
+	Differences []Difference
+}

@@ -54,3 +54,16 @@ type UsedItem struct {
 	All   int64 `json:"all_bytes"`
 	Files int64 `json:"files"`
 }
+
+// Stored is what a provider's files take on the disk.
+type Stored struct {
+	Boxes  map[string]StoredBytes // by id
+	Layers map[string]StoredBytes // by id
+	Roots  map[string]StoredBytes // by the directory
+	Other  int64                  // what is neither
+	Total  int64                  // every file once, however many names it has
+}
+
+// StoredBytes are those of one box, layer or root: Own are of files that
+// nothing else has.
+type StoredBytes struct{ Own, All, Files int64 }

@@ -18,8 +18,12 @@ type Snapshot struct {
 	Created time.Time `json:"created"`
 	// Auto says that a rollback made it, so that the rollback can be undone.
 	Auto bool `json:"auto,omitempty"`
-	// Layers are what the box consisted of, the topmost first.
+	// Layers are what the box consisted of, the topmost first, and Base is
+	// what they lay over.
 	Layers []string `json:"layers"`
+	Base   Base     `json:"base"`
+	// Unresolved is as it was in the [Box].
+	Unresolved Strings `json:"unresolved,omitempty"`
 	// Paused is how long the processes of a busy box were frozen for it.
 	Paused time.Duration `json:"paused_ns,omitempty"`
 	// Parent is the snapshot that the box stood on when this one was made.

@@ -11,8 +11,11 @@ import (
 // CreateRequest asks for a new box. The zero value is a fork of reality with a
 // generated name and no network.
 type CreateRequest struct {
-	Name         string          `json:"name,omitempty"`
-	From         string          `json:"from,omitempty"` // "reality"
+	Name string `json:"name,omitempty"`
+	// From is "reality" (or nothing), BOX@SNAPSHOT, "empty", "dir:/a/b", or
+	// "base:ID" of one that [Client.AddBase] made.
+	From         string          `json:"from,omitempty"`
+	Template     string          `json:"template,omitempty"` // instead of From
 	Dir          string          `json:"dir,omitempty"`
 	Env          forkbox.Strings `json:"env,omitempty"`
 	Net          forkbox.Net     `json:"net,omitempty"`

@@ -61,6 +61,7 @@ const (
 	groupStart   = "start"
 	groupLook    = "look"
 	groupLand    = "land"
+	groupSave    = "save"
 	groupManage  = "manage"
 	groupMachine = "machine"
 )
@@ -78,6 +79,8 @@ box and nothing else.`,
   forkbox diff try                 what differs from reality
   forkbox apply try                land it, whole
   forkbox undo                     or take that back
+  forkbox snapshot try             a point to go back to
+  forkbox rollback try             as it was then
   forkbox rm try                   as if it had never been`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -92,6 +95,7 @@ box and nothing else.`,
 		&cobra.Group{ID: groupStart, Title: "Start here:"},
 		&cobra.Group{ID: groupLook, Title: "Look:"},
 		&cobra.Group{ID: groupLand, Title: "Land:"},
+		&cobra.Group{ID: groupSave, Title: "Save, fork and share:"},
 		&cobra.Group{ID: groupManage, Title: "Manage:"},
 		&cobra.Group{ID: groupMachine, Title: "Machine:"},
 	)
@@ -108,7 +112,13 @@ func (a *app) addVerbs(root *cobra.Command) {
 		{groupStart, []*cobra.Command{a.runVerb(), a.newVerb(), a.shellVerb(), a.execVerb()}},
 		{groupLook, []*cobra.Command{a.lsVerb(), a.showVerb(), a.diffVerb(), a.statusVerb(), a.psVerb(), a.logsVerb()}},
 		{groupLand, []*cobra.Command{a.applyVerb(), a.undoVerb(), a.receiptsVerb(), a.syncVerb(), a.discardVerb()}},
-		{groupManage, []*cobra.Command{a.startVerb(), a.stopVerb(), a.killVerb(), a.rmVerb()}},
+		{groupSave, []*cobra.Command{
+			a.snapshotVerb(), a.snapshotsVerb(), a.rollbackVerb(), a.forkVerb(), a.treeVerb(), a.templateVerb(),
+			a.exportVerb(), a.importVerb(), a.pushVerb(), a.pullVerb(),
+		}},
+		{groupManage, []*cobra.Command{
+			a.startVerb(), a.stopVerb(), a.killVerb(), a.rmVerb(), a.keepVerb(), a.gcVerb(), a.duVerb(),
+		}},
 		{groupMachine, []*cobra.Command{a.doctorVerb(), a.serveVerb(), a.versionVerb(), a.completionVerb(), a.manVerb()}},
 	}
 	for _, group := range groups {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,28 +13,45 @@ import (
 
 // boxFlags are those of the verbs that make a box.
 type boxFlags struct {
-	name    string
-	from    string
-	net     string
-	secrets []string
+	name     string
+	from     string
+	template string
+	net      string
+	secrets  []string
 }
 
-func (f *boxFlags) add(cmd *cobra.Command) {
+func (f *boxFlags) add(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "name", "", "name of the box; one is made up where none is given")
-	flags.StringVar(&f.net, "net", string(forkbox.NetNone), "network: none (loopback only) or host")
+	flags.StringVar(&f.from, "from", "", "what to make it `from`: reality (if nothing is said), BOX@SNAPSHOT, oci:LAYOUT, tar:FILE, dir:DIR or empty")
+	flags.StringVar(&f.template, "template", "", "make it from this `template`")
+	flags.StringVar(&f.net, "net", "", "network: none (loopback only; if nothing is said) or host")
 	flags.StringArrayVar(&f.secrets, "allow-secrets", nil, "do not hide this secret `path or variable` (repeatable)")
 	cmd.RegisterFlagCompletionFunc("net", cobra.FixedCompletions([]string{"none", "host"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions)
+	cmd.RegisterFlagCompletionFunc("from", a.completeOrigins)
+	cmd.RegisterFlagCompletionFunc("template", a.completeTemplates(0))
 }
 
-// request forks reality as the caller sees it: here, with this environment.
-func (f *boxFlags) request() client.CreateRequest {
-	dir, _ := os.Getwd() // a directory that is gone is no reason not to fork
-	return client.CreateRequest{
-		Name: f.name, From: f.from, Dir: dir, Env: os.Environ(),
-		Net: forkbox.Net(f.net), AllowSecrets: f.allowed(),
+// request is the box to make. A fork of reality is one as the caller sees it:
+// here, with this environment. Everything else brings its own.
+func (f *boxFlags) request(ctx context.Context, a *app, c *client.Client) (client.CreateRequest, error) {
+	req := client.CreateRequest{Name: f.name, Template: f.template, Net: forkbox.Net(f.net), AllowSecrets: f.allowed()}
+	from, err := f.checkOrigin()
+	switch {
+	case err != nil || f.template != "":
+		return req, err
+	case from.kind == forkbox.Reality:
+		req.Dir, req.Env = workingDirectory(), os.Environ()
 	}
+	req.From, err = from.resolve(ctx, a, c)
+	return req, err
+}
+
+// ownPlace says whether the box will have a directory and an environment of its
+// own.
+func (f *boxFlags) ownPlace() bool {
+	return f.template != "" || f.from != "" && f.from != forkbox.Reality
 }
 
 // allowed makes paths absolute; the daemon does not know where they were said.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,7 @@ func (a *app) completionVerb() *cobra.Command {
 		Use:   "completion bash|zsh|fish",
 		Short: "Print a completion script for your shell",
 		Long: `Print a completion script for your shell. It completes verbs, flags and the names
-of boxes and receipts; it never starts a daemon.`,
+of boxes, snapshots, templates and receipts; it never starts a daemon.`,
 		Example: `  source <(forkbox completion bash)
   forkbox completion zsh > "${fpath[1]}/_forkbox"
   forkbox completion fish > ~/.config/fish/completions/forkbox.fish`,
@@ -37,12 +38,26 @@ of boxes and receipts; it never starts a daemon.`,
 func writeCompletion(root *cobra.Command, shell string, w io.Writer) error {
 	switch shell {
 	case "bash":
-		return root.GenBashCompletionV2(w, true)
+		return writeBashCompletion(root, w)
 	case "zsh":
 		return root.GenZshCompletion(w)
 	default:
 		return root.GenFishCompletion(w, true)
 	}
+}
+
+// writeBashCompletion takes the @ of BOX@SNAPSHOT for a part of a word, which
+// bash does not, as cobra's script does it for : and =.
+func writeBashCompletion(root *cobra.Command, w io.Writer) error {
+	var script bytes.Buffer
+	if err := root.GenBashCompletionV2(&script, true); err != nil {
+		return err
+	}
+	const handled = "__forkbox_handle_special_char \"$cur\" :\n"
+	text := strings.ReplaceAll(script.String(), "_init_completion -n =:", "_init_completion -n =:@")
+	text = strings.ReplaceAll(text, handled, handled+"    __forkbox_handle_special_char \"$cur\" @\n")
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // completeBoxes offers the names of boxes, up to most arguments; 0 is no limit.

@@ -13,7 +13,7 @@ import (
 func (a *app) diffVerb() *cobra.Command {
 	d := &differ{app: a}
 	cmd := &cobra.Command{
-		Use:   "diff [--stat|-p|--name-only] [--all] [--against BOX2] BOX [PATH…]",
+		Use:   "diff [--stat|-p|--name-only] [--all] [--against BOX2] BOX[@SNAPSHOT] [BOX@SNAPSHOT2] [PATH…]",
 		Short: "Show what differs between a box and reality",
 		Long: `List the paths that differ between a box and what it was forked from: how, how
 large, and where. Deleting a directory is one line. A name that would not print
@@ -23,6 +23,9 @@ The list is of the workspace: the git work tree, or the directory, the box was
 made in. What else changed is counted on stderr: system is elsewhere on the
 machine, noise is caches, logs, and what .gitignore and .forkboxignore name.
 --all lists it too. With PATH only what is there or below is listed.
+
+BOX@SNAPSHOT is the box as it was then. With two of them it is what changed from
+the first to the second; write a path that looks like one as ./a@b.
 
 With -p it is a patch that git apply takes; what git has no form for
 (directories, devices, owners) is in lines that begin with #. With --stat it is
@@ -35,11 +38,12 @@ apply --reviewed: it is refused when the box has changed since.`,
   forkbox diff -p try src/ | git apply
   forkbox diff --stat --all try
   forkbox diff --against other try
+  forkbox diff try@1 try@2
   forkbox diff --name-only -z try | xargs -0 ls -ld
   forkbox diff try --json | jq -r '.changes[] | select(.kind=="deleted").path'`,
 		Args:              needs(1, "a box: forkbox diff BOX [PATH…]"),
-		ValidArgsFunction: a.completeBoxThenPaths,
-		RunE:              func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args[0], args[1:]) },
+		ValidArgsFunction: a.completeDiff,
+		RunE:              func(cmd *cobra.Command, args []string) error { return d.start(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&d.patch, "patch", "p", false, "a patch in git's format")
@@ -47,10 +51,10 @@ apply --reviewed: it is refused when the box has changed since.`,
 	flags.BoolVar(&d.nameOnly, "name-only", false, "paths only")
 	flags.BoolVarP(&d.nul, "null", "z", false, "with --name-only: end names with NUL, quote nothing")
 	flags.BoolVar(&d.all, "all", false, "system and noise too")
-	flags.StringVar(&d.against, "against", "", "compare with this `box`, not with reality")
+	flags.StringVar(&d.against, "against", "", "compare with this `box`, or BOX@SNAPSHOT, not with reality")
 	flags.BoolVar(&d.noPager, "no-pager", false, "no pager")
 	cmd.MarkFlagsMutuallyExclusive("name-only", "stat", "patch")
-	cmd.RegisterFlagCompletionFunc("against", a.completeBoxes(0))
+	cmd.RegisterFlagCompletionFunc("against", a.completeRefs(0))
 	return cmd
 }
 

@@ -132,3 +132,13 @@ func exactly(n int, what string) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+// between is needs with a limit.
+func between(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > most {
+			return fmt.Errorf("%s needs %s, and nothing else", cmd.Name(), what)
+		}
+		return needs(least, what)(cmd, args)
+	}
+}

@@ -33,17 +33,23 @@ func (a *app) manVerb() *cobra.Command {
 func writeManual(w io.Writer, root *cobra.Command) {
 	fmt.Fprintf(w, ".TH FORKBOX 1 \"\" %q\n.SH NAME\nforkbox \\- %s\n", "forkbox "+version(), roff(root.Short))
 	fmt.Fprintf(w, ".SH DESCRIPTION\n%s\n.SH EXAMPLES\n.nf\n%s\n.fi\n.SH VERBS\n", roff(root.Long), roff(root.Example))
-	for _, verb := range root.Commands() {
-		if verb.IsAvailableCommand() {
-			writeVerb(w, verb)
-		}
-	}
+	writeVerbs(w, root)
 	fmt.Fprintf(w, ".SH EXIT STATUS\nThat of the command that was run; 124 when its time ran out, 125 when forkbox itself failed, "+
 		"126 when the command cannot be executed, 127 when it is not there, 128+n when signal n ended it.\n")
 }
 
+// writeVerbs writes those of a command, each with its own below it.
+func writeVerbs(w io.Writer, above *cobra.Command) {
+	for _, verb := range above.Commands() {
+		if verb.IsAvailableCommand() {
+			writeVerb(w, verb)
+			writeVerbs(w, verb)
+		}
+	}
+}
+
 func writeVerb(w io.Writer, verb *cobra.Command) {
-	fmt.Fprintf(w, ".SS %s\n%s\n", roff("forkbox "+verb.Use), roff(verb.Long))
+	fmt.Fprintf(w, ".SS %s\n%s\n", roff(verb.Parent().CommandPath()+" "+verb.Use), roff(verb.Long))
 	verb.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		name := "--" + f.Name
 		if f.Shorthand != "" {

@@ -1,25 +1,46 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/forkbox/forkbox"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) newVerb() *cobra.Command {
 	var flags boxFlags
 	cmd := &cobra.Command{
-		Use:   "new [--name N] [--from reality] [--net none|host] [--allow-secrets X]…",
+		Use:   "new [--name N] [--from FROM|--template T] [--net none|host] [--allow-secrets X]…",
 		Short: "Make a box: a clone of this machine to work in",
 		Long: `Make a box and print its name. It is a clone of this machine as it is now, in the
 current directory and with the current environment. Nothing runs in it yet, and
-it costs nothing but what will change in it.`,
+it costs nothing but what will change in it.
+
+With --from it is made of something else: BOX@SNAPSHOT (BOX@ is its last one); an
+OCI image, oci:LAYOUT, which is a directory or a tar; a root filesystem, tar:FILE;
+a directory, dir:DIR; or empty. - for a file is stdin. Such a box has a directory
+and an environment of its own. So has one that is made from a --template.`,
 		Example: `  forkbox new --name try
-  box=$(forkbox new --net host)`,
+  box=$(forkbox new --net host)
+  forkbox new --from try@green
+  forkbox new --from oci:image.tar --name alpine
+  zstd -dc root.tar.zst | forkbox new --from tar:-
+  forkbox new --template deps`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			box, err := a.client().Create(cmd.Context(), flags.request())
+			c := a.client()
+			defer c.Close()
+			req, err := flags.request(cmd.Context(), a, c)
+			if err != nil {
+				return err
+			}
+			var box forkbox.Box
+			err = a.patiently(cmd.Context(), "making a box", func(ctx context.Context) error {
+				box, err = c.Create(ctx, req)
+				return err
+			})
 			if err != nil {
 				return err
 			}
@@ -30,8 +51,6 @@ it costs nothing but what will change in it.`,
 			return err
 		},
 	}
-	flags.add(cmd)
-	cmd.Flags().StringVar(&flags.from, "from", "reality", "what to fork")
-	cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{"reality"}, cobra.ShellCompDirectiveNoFileComp))
+	flags.add(a, cmd)
 	return cmd
 }

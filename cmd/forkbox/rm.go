@@ -9,51 +9,120 @@ import (
 )
 
 func (a *app) rmVerb() *cobra.Command {
-	var force bool
+	r := &remover{app: a}
 	cmd := &cobra.Command{
-		Use:   "rm [-f] BOX…",
-		Short: "Remove a box with its changes",
-		Long: `Remove a box with everything in it. There is no way back.
+		Use:   "rm [-f] [--squash] BOX[@SNAPSHOT]…",
+		Short: "Remove a box with its changes, or a snapshot",
+		Long: `Remove a box with everything in it, its snapshots too. There is no way back. Boxes
+that were forked from it stay as they are.
 
-With -f also one that runs, and a box that is not there counts as removed.
-Without -f both are errors.`,
-		Example:           "  forkbox rm try\n  forkbox rm -f try other",
+BOX@SNAPSHOT removes one snapshot. While boxes or templates that were made of it
+need it, that is refused, and they are named; with --squash what they need of it
+becomes theirs.
+
+With -f also a box that runs, and what is not there counts as removed. Without -f
+both are errors.`,
+		Example:           "  forkbox rm try\n  forkbox rm -f try other\n  forkbox rm --squash try@green",
 		Args:              needs(1, "a box: forkbox rm BOX…"),
-		ValidArgsFunction: a.completeBoxes(0),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c := a.client()
-			boxes := []forkbox.Box{}
-			failed := a.each(args, func(ref string) error {
-				defer a.progress("removing " + ref)()
-				box, err := a.remove(cmd.Context(), c, ref, force)
-				if force && forkbox.CodeOf(err) == forkbox.NotFound {
-					return nil
-				}
-				if err == nil {
-					boxes = append(boxes, box)
-				}
-				return err
-			})
-			if a.json {
-				if err := a.printJSON(client.BoxList{Boxes: boxes}); err != nil {
-					return err
-				}
-			}
-			return failed
-		},
+		ValidArgsFunction: a.completeRefs(0),
+		RunE:              func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVarP(&force, "force", "f", false, "also what runs or is not there")
+	cmd.Flags().BoolVarP(&r.force, "force", "f", false, "also what runs or is not there")
+	cmd.Flags().BoolVar(&r.squash, "squash", false, "also a snapshot that boxes were made of: they keep what they need")
 	return cmd
 }
 
-// remove looks the box up first only where that is shown.
-func (a *app) remove(ctx context.Context, c *client.Client, ref string, force bool) (box forkbox.Box, err error) {
-	if a.json {
-		if box, err = c.Box(ctx, ref); err != nil {
-			return box, err
-		}
-		box.State = forkbox.Removing
-		ref = box.ID
+type remover struct {
+	*app
+	force, squash bool
+	gone          removed
+}
+
+// removed is the document of rm --json.
+type removed struct {
+	client.BoxList
+	Snapshots []forkbox.Snapshot `json:"snapshots,omitempty"`
+}
+
+func (r *remover) run(ctx context.Context, refs []string) error {
+	if err := r.check(refs); err != nil {
+		return err
 	}
-	return box, c.Remove(ctx, ref, force)
+	c := r.client()
+	defer c.Close()
+	r.gone.Boxes = []forkbox.Box{}
+	failed := r.each(refs, func(ref string) error {
+		defer r.progress("removing " + ref)()
+		err := r.remove(ctx, c, ref)
+		if r.force && forkbox.CodeOf(err) == forkbox.NotFound {
+			return nil
+		}
+		return err
+	})
+	if r.json {
+		if err := r.printJSON(r.gone); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// check looks at all of the command line before anything goes. BOX@ would be
+// the last snapshot, which is too easily not the one that was meant.
+func (r *remover) check(refs []string) error {
+	for _, ref := range refs {
+		box, snapshot, at := forkbox.SplitRef(ref)
+		switch {
+		case at && (box == "" || snapshot == ""):
+			return forkbox.Errorf(forkbox.Invalid, "remove snapshot "+ref, "it has to be named").
+				Hint("the names are in: forkbox snapshots %s", box)
+		case !at && r.squash:
+			return forkbox.Errorf(forkbox.Invalid, "remove "+ref, "--squash is for snapshots: BOX@SNAPSHOT")
+		}
+	}
+	return nil
+}
+
+func (r *remover) remove(ctx context.Context, c *client.Client, ref string) error {
+	if _, _, at := forkbox.SplitRef(ref); at {
+		return r.removeSnapshot(ctx, c, ref)
+	}
+	return r.removeBox(ctx, c, ref)
+}
+
+// removeBox looks the box up first only where that is shown.
+func (r *remover) removeBox(ctx context.Context, c *client.Client, ref string) error {
+	if !r.json {
+		return c.Remove(ctx, ref, r.force)
+	}
+	box, err := c.Box(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if err := c.Remove(ctx, box.ID, r.force); err != nil {
+		return err
+	}
+	box.State = forkbox.Removing
+	r.gone.Boxes = append(r.gone.Boxes, box)
+	return nil
+}
+
+func (r *remover) removeSnapshot(ctx context.Context, c *client.Client, ref string) error {
+	var list []forkbox.Snapshot
+	box, name, _ := forkbox.SplitRef(ref)
+	if r.json {
+		var err error
+		if list, err = c.Snapshots(ctx, box); err != nil {
+			return err
+		}
+	}
+	if err := c.RemoveSnapshot(ctx, ref, r.squash); err != nil {
+		return advise(err, forkbox.Busy, "--squash", "merge it into what needs it: forkbox rm --squash %s", ref)
+	}
+	for _, s := range list {
+		if s.Name == name || s.ID == name {
+			r.gone.Snapshots = append(r.gone.Snapshots, s)
+		}
+	}
+	return nil
 }

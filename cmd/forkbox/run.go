@@ -14,7 +14,7 @@ import (
 func (a *app) runVerb() *cobra.Command {
 	r := &runner{app: a}
 	cmd := &cobra.Command{
-		Use:   "run [--apply] [--keep|--discard] [--name N] [--net none|host] [flags] -- CMD…",
+		Use:   "run [--apply] [--keep|--discard] [--name N] [--from FROM|--template T] [--net none|host] [flags] -- CMD…",
 		Short: "Run a command on a clone of this machine and see what it changed",
 		Long: `Run a command on a clone of this machine. Reality stays as it is. Afterwards a
 summary of what changed is on stderr, every deletion included, and on a terminal
@@ -32,6 +32,10 @@ and environment are those of the command, and its exit code is passed on. 125 is
 a failure of forkbox itself, 126 a command that cannot be executed, 127 one that
 is not there, 124 a timeout, 128+n a death by signal n.
 
+With --from or --template the box is made of something else than this machine, as
+forkbox new does it. The command then runs in that box's own directory, with its
+own environment.
+
 With --json the document, with box, exec and summary, is on stdout when the
 command has ended, and the command's own stdout goes to stderr. There is no
 question then.`,
@@ -39,11 +43,12 @@ question then.`,
   forkbox run --apply -- npm run format
   forkbox run --discard -- rm -rf /etc
   git ls-files | forkbox run --keep --name tidy -- xargs gofmt -w
-  forkbox run --net host --timeout 5m -- apt-get install -y jq`,
+  forkbox run --net host --timeout 5m -- apt-get install -y jq
+  forkbox run --from try@green -- make test`,
 		Args: needs(1, "a command: forkbox run -- CMD…"),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
 	}
-	r.box.add(cmd)
+	r.box.add(a, cmd)
 	r.exec.add(cmd)
 	cmd.Flags().BoolVar(&r.apply, "apply", false, "land the workspace if the command succeeds")
 	cmd.Flags().BoolVar(&r.keep, "keep", false, "keep the box, do not ask")
@@ -79,6 +84,9 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 		return err
 	}
 	req.Env = nil // the box was made with it a moment ago
+	if r.box.ownPlace() && r.exec.dir == "" {
+		req.Dir = ""
+	}
 	req.Stop = true
 	c := r.client()
 	defer c.Close()
@@ -87,7 +95,10 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 	if err := c.Reach(early); err != nil {
 		return signals.orError(err)
 	}
-	create := r.box.request()
+	create, err := r.box.request(early, r.app, c)
+	if err != nil {
+		return signals.orError(err)
+	}
 	at := &attachment{app: r.app, client: c, create: &create, stdin: true, tty: ttyAuto}
 	at.after = func() { r.rest(ctx, c, at.made) }
 	exec, err := at.run(early, signals, req)

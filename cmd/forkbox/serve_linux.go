@@ -15,6 +15,7 @@ import (
 	"github.com/forkbox/forkbox/internal/layers"
 	"github.com/forkbox/forkbox/internal/ledger"
 	"github.com/forkbox/forkbox/internal/provider/native"
+	"github.com/forkbox/forkbox/internal/retention"
 	"github.com/forkbox/forkbox/internal/secrets"
 	"github.com/forkbox/forkbox/internal/server"
 )
@@ -22,7 +23,7 @@ import (
 // newEngine wires ledger, provider and engine, and reconciles them with what
 // an earlier daemon left.
 func newEngine(ctx context.Context, home string, log *slog.Logger) (server.Engine, io.Closer, error) {
-	store, err := layers.Open(home)
+	store, err := layers.OpenWith(home, os.Getenv("FORKBOX_LAYERS"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -42,16 +43,21 @@ func newEngine(ctx context.Context, home string, log *slog.Logger) (server.Engin
 	if err != nil {
 		return nil, nil, err
 	}
+	policy, policyErr := retention.ParsePolicy(os.Getenv("FORKBOX_RETENTION"))
+	if policyErr != nil {
+		log.Error("nothing is removed by itself", "error", policyErr)
+	}
 	e := engine.New(engine.Config{
 		Ledger: book, Provider: provider, Logs: keptLogs{store},
 		Secrets: secrets.FilterEnv, Hidden: hiddenPaths, CheckAllow: checkAllow, Log: log,
 		Receipts: filepath.Join(home, "receipts"), Bases: store.Base, Fence: fence,
-		UndoAge: age, UndoSize: size,
+		UndoAge: age, UndoSize: size, Retention: policy, RetentionErr: policyErr,
 	})
 	if err := e.Reconcile(ctx); err != nil {
 		book.Close()
 		return nil, nil, err
 	}
+	e.Tidy()
 	go emptyTrash(ctx, store, log)
 	return e, engineCloser{e, provider, book}, nil
 }

@@ -19,7 +19,7 @@ func between(ctx context.Context, t Trees, yield Yield) error {
 	src := Source{XattrPrefix: "trusted.overlay.", Skip: isNotFile}
 	w := newWalker(ctx, src, yield)
 	w.since = t.Since
-	w.moves = &moves{mount: "/", upper: none, base: none, found: map[string]bool{}}
+	w.moves = &moves{mount: "/", base: none, found: map[string]bool{}}
 	last, whole := "", false
 	for p := range t.Paths {
 		if err := ctx.Err(); err != nil {
@@ -51,10 +51,12 @@ func (w *walker) pathIn(t Trees, p Path) (whole bool, err error) {
 		return false, err
 	}
 	defer func() { closeDir(in.base) }()
-	if in.upper, err = parent(t.New.Fd(), in); err != nil {
+	upper, err := parent(t.New.Fd(), in)
+	if err != nil {
 		return false, err
 	}
-	defer func() { closeDir(in.upper) }()
+	defer closeDir(upper)
+	in.hold(upper)
 	return w.both(in, name, p.Deep)
 }
 
@@ -74,7 +76,7 @@ func parent(root uintptr, in *place) (int, error) {
 
 // both compares one name of two directories.
 func (w *walker) both(p *place, name string, deep bool) (whole bool, err error) {
-	e := &entry{w: w, in: p, name: name, path: join(p.path, name), baseDir: p.base, baseName: name}
+	e := &entry{w: w, in: p, dir: p.top(), name: name, path: join(p.path, name), baseDir: p.base, baseName: name}
 	if name == "." {
 		e.path = p.path
 	}
@@ -108,17 +110,19 @@ func isAbsent(err error) bool {
 // there.
 func (w *walker) bothDirs(e *entry, deep bool) (whole bool, err error) {
 	one := e.state != present || !e.base.isDir() // nothing to compare with below
-	sub := &place{path: e.path, upper: none, base: none, ground: none, origin: strings.Trim(e.path, "/"), depth: e.in.depth + 1}
+	sub := &place{path: e.path, base: none, ground: none, origin: strings.Trim(e.path, "/"), depth: e.in.depth + 1}
 	if one || deep {
-		if sub.upper, err = openDir(e.in.upper, e.name, beneath); err != nil {
+		upper, err := openDir(e.dir, e.name, beneath)
+		if err != nil {
 			return true, w.unreadable(e, err)
 		}
-		defer unix.Close(sub.upper)
+		defer unix.Close(upper)
+		sub.hold(upper)
 	}
 	if err := w.dirBetween(e); err != nil || e.state == unknown {
 		return true, err
 	}
-	if sub.upper == none {
+	if sub.top() == none {
 		return false, nil
 	}
 	if !one {
@@ -149,7 +153,7 @@ func (w *walker) everything(p *place) error {
 	if p.depth > maxDepth {
 		return forkbox.Errorf(forkbox.Unsupported, "compare the boxes", "directories are nested more than %d deep in %.80q…", maxDepth, p.path)
 	}
-	names, err := list(p.upper)
+	names, err := list(p.top())
 	if err != nil {
 		return err
 	}

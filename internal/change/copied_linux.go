@@ -23,14 +23,14 @@ func (e *entry) Copied() bool {
 	if e.gone {
 		return false
 	}
-	note, ok := xattr(e.in.upper, e.name, e.w.src.XattrPrefix+"origin")
+	c, ok := e.beginning()
 	if !ok || e.state == present {
 		return ok
 	}
-	if e.olderGround() {
+	if e.olderGround(c) {
 		return false
 	}
-	id, ok := noted(note)
+	id, ok := noted(c.note)
 	if !ok {
 		id = e.up.stamp()
 	}
@@ -39,9 +39,9 @@ func (e *entry) Copied() bool {
 
 // olderGround says that the directory of the base has not changed since the
 // box's file was made.
-func (e *entry) olderGround() bool {
+func (e *entry) olderGround(c copied) bool {
 	var st unix.Statx_t
-	err := unix.Statx(e.in.upper, e.name, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME, &st)
+	err := unix.Statx(c.dir, c.name, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME, &st)
 	if err != nil || st.Mask&unix.STATX_BTIME == 0 || e.in.ground == none {
 		return false
 	}
@@ -156,9 +156,9 @@ func (w *walker) noteFile(e *entry, here bool) {
 }
 
 func (e *entry) isCopyOf(id handle) bool {
-	note, copied := xattr(e.in.upper, e.name, e.w.src.XattrPrefix+"origin")
-	from, ok := noted(note)
-	if !ok {
+	c, copied := e.beginning()
+	from, ok := noted(c.note)
+	if !ok || !copied {
 		return copied // of this one, as far as can be told
 	}
 	return from == id

@@ -10,28 +10,28 @@ import (
 
 // dir reports a directory of the box and what is below it.
 func (w *walker) dir(e *entry) error {
-	upper, err := openDir(e.in.upper, e.name, beneath)
-	if errors.Is(err, unix.ENOENT) {
-		return nil // it vanished while we were looking
-	}
+	t, err := w.moves.stack.find(e.in.parts, e.owners, e.name)
 	if err != nil {
 		return w.unreadable(e, err)
 	}
-	defer unix.Close(upper)
-	sub := &place{path: e.path, upper: upper, base: none, ground: e.in.ground, origin: originOf(e.in.origin, e.name), depth: e.in.depth + 1, hidden: e.hidden, moved: e.in.moved}
-	sub.readMarks(w.src.XattrPrefix)
-	from, redirected := redirect(upper, ".", e.in.origin, w.src.XattrPrefix)
-	if !sub.opaque && !redirected {
-		// Below an opaque directory overlayfs marks nothing: what it did not
-		// move there is not there.
-		sub.opaque = e.in.opaque
+	defer closeParts(t.parts)
+	if len(t.parts) == 0 {
+		return nil // it vanished while we were looking
 	}
-	if !searchable(upper) {
+	sub := &place{path: e.path, parts: t.parts, base: none, ground: e.in.ground, origin: originOf(e.in.origin, e.name), depth: e.in.depth + 1, hidden: e.hidden, moved: e.in.moved}
+	from, shows := t.origin(e.in.origin, e.in.opaque)
+	sub.opaque = !shows
+	if !searchable(t.parts) {
 		return w.unreadable(e, unix.EACCES)
 	}
+	if err := w.affordable(sub); err != nil {
+		return err
+	}
 	defer func() { closeDir(sub.base) }()
-	if sub.opaque || from == sub.origin {
-		from = "" // replaced, or moved and moved back
+	if from == sub.origin && (e.in.base != none || !t.far()) {
+		// Never moved, or moved and moved back. Not so where the directory
+		// that it lies in was itself moved away, and another is in its place.
+		from = ""
 	}
 	if err := w.dirItself(e, sub, from); err != nil {
 		return err
@@ -128,16 +128,13 @@ func (w *walker) renamed(e *entry, sub *place, origin string) (bool, error) {
 	return true, w.yield(c, &from)
 }
 
-// readMarks reads what overlayfs wrote on the directory itself.
-func (p *place) readMarks(prefix string) {
-	value, _ := xattr(p.upper, ".", prefix+"opaque")
-	p.opaque = string(value) == "y"
-	p.marked = string(value) == "x"
-}
-
 // searchable says whether names in the directory can be looked at. A rootless
 // box may have left one that can be listed and no more.
-func searchable(dir int) bool {
-	_, err := lstat(dir, ".")
-	return err == nil
+func searchable(parts []part) bool {
+	for _, p := range parts {
+		if _, err := lstat(p.dir, "."); err != nil {
+			return false
+		}
+	}
+	return true
 }

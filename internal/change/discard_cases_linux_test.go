@@ -177,7 +177,7 @@ func TestDiscardInDirectoriesWithoutRights(t *testing.T) {
 func TestDiscardOnSeveralFilesystems(t *testing.T) {
 	f, src := handmade(t)
 	home := filepath.Dir(f.upper) + "/home"
-	src.Uppers = append(src.Uppers, Upper{"/home", home})
+	src.Uppers = append(src.Uppers, Upper{Mount: "/home", Dir: home})
 	write(t, "x", f.base, "home/u/x")
 	write(t, "X", home, "u/x")
 	write(t, "new", home, "n")

@@ -19,6 +19,9 @@ const (
 type entry struct {
 	w        *walker
 	in       *place
+	dir      int   // where up is: the topmost of in.parts that has it
+	owners   []int // which of in.parts have it, where there are several
+	marked   bool  // up may be marked as a whiteout by an attribute
 	name     string
 	path     string
 	up, base file
@@ -81,11 +84,7 @@ func (w *walker) whiteout(e *entry) bool {
 	if e.up.isWhiteout() {
 		return true
 	}
-	if !e.in.marked || !e.up.isRegular() || e.up.Size != 0 {
-		return false
-	}
-	_, ok := xattr(e.in.upper, e.name, w.src.XattrPrefix+"whiteout")
-	return ok
+	return e.marked && isMarked(e.dir, e.name, e.up, w.src.XattrPrefix)
 }
 
 // gone reports what the box deleted. What the box was not shown it did not

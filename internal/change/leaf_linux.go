@@ -106,7 +106,7 @@ func (w *walker) sameFile(e *entry) (bool, error) {
 // sameAsOrigin is for a file of which only the attributes were copied up. Its
 // content is the base's, at the same path unless the file was moved.
 func (w *walker) sameAsOrigin(e *entry) (bool, error) {
-	origin, ok := redirect(e.in.upper, e.name, e.in.origin, w.src.XattrPrefix)
+	origin, ok := redirect(e.dir, e.name, e.in.origin, w.src.XattrPrefix)
 	if !ok {
 		return true, nil
 	}
@@ -121,7 +121,7 @@ func (w *walker) sameAsOrigin(e *entry) (bool, error) {
 // sameTarget compares symlinks, which are never followed.
 func sameTarget(e *entry) bool {
 	var a, b [unix.PathMax]byte
-	n, err := unix.Readlinkat(e.in.upper, e.name, a[:])
+	n, err := unix.Readlinkat(e.dir, e.name, a[:])
 	if err != nil {
 		return false
 	}

@@ -3,7 +3,6 @@ package change
 import (
 	"errors"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -55,11 +54,11 @@ func (w *walker) giveBatch(b batch) {
 }
 
 // gather makes entries of names and looks at them.
-func (w *walker) gather(p *place, names []string, b batch) batch {
-	b = b[:len(names)]
-	for i, name := range names {
-		e := &b[i]
-		*e = entry{w: w, in: p, name: name, path: join(p.path, name), baseDir: p.base, baseName: name}
+func (w *walker) gather(p *place, r roster, b batch) batch {
+	b = b[:len(r.names)]
+	for i, name := range r.names {
+		e, top := &b[i], r.top(i, p.parts)
+		*e = entry{w: w, in: p, dir: top.dir, marked: top.marked, owners: r.ownersOf(i), name: name, path: join(p.path, name), baseDir: p.base, baseName: name}
 		e.skipped = w.skipped(e.path, true)
 		e.cover = !p.hidden && w.isHidden(p, name, e.path)
 		e.hidden = p.hidden || e.cover
@@ -100,7 +99,7 @@ func (h *hand) lookAtSome(b batch, next *atomic.Int64) {
 // look finds out what there is to know about an entry as it is in the two
 // directories. What depends on the rest of the tree is not decided here.
 func (h *hand) look(e *entry) {
-	e.up, e.upErr = lstatIn(e.in.upper, e.name)
+	e.up, e.upErr = lstatIn(e.dir, e.name)
 	if e.err = e.lookBase(); e.err != nil || e.upErr != nil || e.state != present || e.hidden || e.up.isWhiteout() {
 		return
 	}
@@ -161,10 +160,12 @@ func (h *hand) compareFiles(e *entry) (verdict, error) {
 	switch {
 	case e.up.Size == 0 || h.w.untouched(e):
 		return same, nil
+	case e.metacopy && len(e.in.parts) > 1:
+		return different, nil // stacks are never mounted so; where its content is cannot be told
 	case e.metacopy:
 		return undecided, nil
 	}
-	equal, err := h.same(e.in.upper, e.name, e.baseDir, e.baseName)
+	equal, err := h.same(e.dir, e.name, e.baseDir, e.baseName)
 	if !equal {
 		return different, err
 	}
@@ -172,11 +173,11 @@ func (h *hand) compareFiles(e *entry) (verdict, error) {
 }
 
 // walkNames reports what changed at each of the names.
-func (w *walker) walkNames(p *place, names []string) error {
+func (w *walker) walkNames(p *place, r roster) error {
 	b := w.takeBatch()
 	defer func() { w.giveBatch(b) }()
-	for chunk := range slices.Chunk(names, batchSize) {
-		b = w.gather(p, chunk, b)
+	for start := 0; start < len(r.names); start += batchSize {
+		b = w.gather(p, r.cut(start, min(start+batchSize, len(r.names))), b)
 		for i := range b {
 			if err := w.ctx.Err(); err != nil {
 				return err

@@ -2,7 +2,6 @@ package change
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -11,16 +10,16 @@ import (
 // moves knows which directories of the base a box has moved elsewhere. At the
 // old path overlayfs leaves a whiteout like that of a deletion; only the
 // directory at the new path tells them apart, and it may be anywhere. So the
-// upper is searched once, and only when a directory of the base is gone.
+// layers are searched once, and only when a directory of the base is gone.
 type moves struct {
-	prefix string
-	mount  string
-	upper  int
-	base   int
-	found  map[string]bool // by path in the base; nil before the search
+	stack *stack
+	mount string
+	base  int
+	found map[string]bool // by path in the base; nil before the search
 
 	of        Upper
-	displaced map[handle]bool // files that the box put something else in the place of; nil before somebody asked
+	layered   map[handle][]byte // the notes on files of layers, nil for none; see trace
+	displaced map[handle]bool   // files that the box put something else in the place of; nil before somebody asked
 }
 
 // movedAway says whether the directory that the base has at e lives on
@@ -35,48 +34,76 @@ func (w *walker) movedAway(e *entry) (bool, error) {
 	return w.moves.found[e.origin()], nil
 }
 
-// ready searches the upper, the first time.
+// ready searches the layers, the first time.
 func (m *moves) ready() error {
 	if m.found != nil {
 		return nil
 	}
 	m.found = map[string]bool{}
-	return m.search(m.upper, "", 0)
-}
-
-func (m *moves) search(dir int, origin string, depth int) error {
-	fd, err := openDir(dir, ".", beneath)
-	if err != nil || depth > maxDepth {
-		return keepFatal(err)
-	}
-	defer unix.Close(fd)
-	names, err := list(fd)
+	// Opened again: listing a directory moves on in it, and a walker is there.
+	tops, err := reopen(m.stack.tops)
 	if err != nil {
 		return keepFatal(err)
 	}
-	for _, name := range names {
-		if err := m.look(fd, name, origin, depth); err != nil {
+	defer closeParts(tops)
+	return m.search(shown{parts: tops}, 0)
+}
+
+func reopen(parts []part) ([]part, error) {
+	var again []part
+	for _, p := range parts {
+		fd, err := openDir(p.dir, ".", beneath)
+		if err != nil {
+			closeParts(again)
+			return nil, err
+		}
+		p.dir = fd
+		again = append(again, p)
+	}
+	return again, nil
+}
+
+// shown is a directory as overlayfs shows it.
+type shown struct {
+	parts  []part
+	origin string // where the base has it
+	opaque bool   // nothing of the base shows in it
+}
+
+func (m *moves) search(in shown, depth int) error {
+	if depth > maxDepth {
+		return nil
+	}
+	r, err := roll(in.parts)
+	if err != nil {
+		return keepFatal(err)
+	}
+	for i, name := range r.names {
+		up, err := lstat(r.top(i, in.parts).dir, name)
+		if err == nil && up.isDir() {
+			err = m.look(in, r.ownersOf(i), name, depth)
+		}
+		if err = keepFatal(err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *moves) look(dir int, name, origin string, depth int) error {
-	if up, err := lstat(dir, name); err != nil || !up.isDir() {
-		return keepFatal(err)
-	}
-	sub, err := openDir(dir, name, beneath)
+func (m *moves) look(in shown, owners []int, name string, depth int) error {
+	t, err := m.stack.find(in.parts, owners, name)
 	if err != nil {
-		return keepFatal(err)
+		return err
 	}
-	defer unix.Close(sub)
-	at := originOf(origin, name)
-	if from, ok := redirect(sub, ".", origin, m.prefix); ok && from != at {
-		at = from
+	defer closeParts(t.parts)
+	sub := shown{parts: t.parts, origin: originOf(in.origin, name)}
+	from, shows := t.origin(in.origin, in.opaque)
+	// In an opaque directory only what was moved there shows of the base.
+	if sub.opaque = !shows; shows && (from != sub.origin || in.opaque) {
+		sub.origin = from
 		m.found[from] = true
 	}
-	return m.search(sub, at, depth+1)
+	return m.search(sub, depth+1)
 }
 
 // redirect reads where in the base a moved file comes from: "/a/b" from the
@@ -88,15 +115,13 @@ func redirect(dir int, name, parent, prefix string) (string, bool) {
 		return "", false
 	}
 	to := string(value)
-	if rel, abs := strings.CutPrefix(to, "/"); abs {
-		to = rel
-	} else if strings.Contains(to, "/") {
+	if !isRedirect(to) {
 		return "", false
-	} else {
-		to = originOf(parent, to)
 	}
-	odd := func(part string) bool { return part == "" || part == "." || part == ".." }
-	return to, !slices.ContainsFunc(strings.Split(to, "/"), odd)
+	if rel, abs := strings.CutPrefix(to, "/"); abs {
+		return rel, true
+	}
+	return originOf(parent, to), true
 }
 
 // openPath opens a directory of the base, to look names up in it.

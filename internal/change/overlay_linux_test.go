@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,6 +19,12 @@ import (
 // fixture is a machine of one filesystem, and a box of it.
 type fixture struct {
 	base, upper, work, merged string
+	layers                    []string // of snapshots, the topmost first
+}
+
+// lower is what is below the upper, as mount options say it.
+func (f fixture) lower() string {
+	return strings.Join(append(slices.Clone(f.layers), f.base), ":")
 }
 
 func newFixture(t testing.TB) fixture {
@@ -32,7 +39,7 @@ func newFixture(t testing.TB) fixture {
 		os.Chmod(root+"/work/work", 0o700) // overlayfs made it without permissions
 		os.RemoveAll(root)
 	})
-	f := fixture{root + "/base", root + "/upper", root + "/work", root + "/merged"}
+	f := fixture{base: root + "/base", upper: root + "/upper", work: root + "/work", merged: root + "/merged"}
 	for _, dir := range []string{f.base, f.upper, f.work, f.merged} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -42,7 +49,7 @@ func newFixture(t testing.TB) fixture {
 }
 
 func (f fixture) source() Source {
-	return Source{Uppers: []Upper{{"/", f.upper}}, Base: f.base, XattrPrefix: "trusted.overlay."}
+	return Source{Uppers: []Upper{{Mount: "/", Dir: f.upper, Layers: f.layers}}, Base: f.base, XattrPrefix: "trusted.overlay."}
 }
 
 // changes reads them all and checks that they are sorted.
@@ -116,7 +123,7 @@ func mountOverlay(f fixture, options string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
-	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,%s", f.base, f.upper, f.work, options)
+	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,%s", f.lower(), f.upper, f.work, options)
 	return unix.Mount("overlay", f.merged, "overlay", 0, opts)
 }
 
@@ -143,7 +150,7 @@ func run(dir, script string) error {
 func rootless(t testing.TB, f fixture, script string) {
 	t.Helper()
 	// Exit before the script when the mount fails: it deletes things.
-	mount := fmt.Sprintf("mount -t overlay overlay -o lowerdir=%s,upperdir=%s,workdir=%s,userxattr %s || exit 99\ncd %s || exit 99\n", f.base, f.upper, f.work, f.merged, f.merged)
+	mount := fmt.Sprintf("mount -t overlay overlay -o lowerdir=%s,upperdir=%s,workdir=%s,userxattr %s || exit 99\ncd %s || exit 99\n", f.lower(), f.upper, f.work, f.merged, f.merged)
 	cmd := exec.Command("sh", "-ec", mount+script)
 	cmd.Dir = f.merged
 	cmd.SysProcAttr = &syscall.SysProcAttr{

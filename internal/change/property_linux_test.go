@@ -193,7 +193,9 @@ func compareNodes(was, is node) (c told) {
 	if was.owner != is.owner {
 		attrs, c.owner = append(attrs, "owner"), is.owner
 	}
-	if was.xattr != is.xattr {
+	// Of a file whose size differs they are not compared, see forkbox.Change.
+	resized := was.mode.IsRegular() && is.mode.IsRegular() && len(was.content) != len(is.content)
+	if was.xattr != is.xattr && !resized {
 		attrs = append(attrs, "xattr")
 	}
 	c.attrs = strings.Join(attrs, " ")

@@ -1,4 +1,5 @@
-// Package change reads what a box changed off its upper directories.
+// Package change reads what a box changed off its upper directories, and off
+// the layers below them that its snapshots are made of.
 //
 // Overlayfs writes a file to the upper directory when the box first changes
 // it, and marks what it deleted (whiteouts), replaced (opaque directories) and
@@ -17,7 +18,10 @@ import (
 // Upper is one filesystem of the machine as the box changed it.
 type Upper struct {
 	Mount string // the mount point in the machine
-	Dir   string // the upper directory
+	Dir   string // the upper directory; empty if the box has none here
+	// Layers are the directories of the immutable layers that lie between the
+	// upper directory and the base, the topmost first.
+	Layers []string
 }
 
 // Source is what to read.

@@ -81,6 +81,8 @@ var renames = []struct {
 	{"and a file in its place", "mv d z; echo n >d", []string{"added file /d", "renamed dir /z from /d"}},
 	{"swapped", "mv d t; mv other d; mv t other", []string{"renamed dir /d from /other", "renamed dir /other from /d"}},
 	{"and back", "mv d z; mv z d", nil},
+	{"and part of it back", "mv d z; mkdir d; mv z/sub d/sub", []string{
+		"added dir /d", "renamed dir /d/sub from /d/sub", "renamed dir /z from /d"}},
 	{"non-UTF-8", "mv d \"$(printf 'x\\377y')\"", []string{"renamed dir /x\xffy from /d"}},
 }
 

@@ -30,3 +30,12 @@ func Redirected(Source, []Redirect) error {
 func Discard(context.Context, Source, []forkbox.Change, string) error {
 	return forkbox.Errorf(forkbox.Unsupported, "discard changes", "overlay layers can be written on Linux only")
 }
+
+func flatten(context.Context, Flattening) error {
+	return forkbox.Errorf(forkbox.Unsupported, "", "overlay layers can be written on Linux only")
+}
+
+// Empty is for systems with overlayfs.
+func Empty(string) (bool, error) {
+	return false, forkbox.Errorf(forkbox.Unsupported, "look into the layer", "overlay layers can be read on Linux only")
+}

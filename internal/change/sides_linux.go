@@ -21,7 +21,7 @@ func (e *entry) New() (forkbox.Node, error) {
 	if e.gone {
 		return forkbox.Node{}, e.notThere("look at")
 	}
-	n, err := e.w.node(e.in.upper, e.name, e.up)
+	n, err := e.w.node(e.dir, e.name, e.up)
 	if err == nil && e.isRoot() {
 		err = e.rootXattrs(&n)
 	}
@@ -67,13 +67,13 @@ func (e *entry) OpenNew() (*os.File, error) {
 	if e.up.isRegular() && e.isMetacopy() {
 		return e.openOrigin()
 	}
-	return e.open(e.in.upper, e.name)
+	return e.open(e.dir, e.name)
 }
 
 // openOrigin opens the content of a file of which only the attributes were
 // copied up. It is in the base: at the same path, unless the file was moved.
 func (e *entry) openOrigin() (*os.File, error) {
-	origin, ok := redirect(e.in.upper, e.name, e.in.origin, e.w.src.XattrPrefix)
+	origin, ok := redirect(e.dir, e.name, e.in.origin, e.w.src.XattrPrefix)
 	if !ok {
 		return e.open(e.in.base, e.name)
 	}
@@ -110,7 +110,7 @@ func openForReading(dir int, name, path string) (*os.File, error) {
 }
 
 func (e *entry) isMetacopy() bool {
-	_, ok := xattr(e.in.upper, e.name, e.w.metacopy)
+	_, ok := xattr(e.dir, e.name, e.w.metacopy)
 	return ok
 }
 

@@ -232,7 +232,7 @@ func TestBelow(t *testing.T) {
 	write(t, "x", f.upper, "d") // a file now
 	src.Hidden = []string{"/d/.ssh"}
 	src.Skip = func(path string) bool { return path == "/d/skip" }
-	src.Uppers = append(src.Uppers, Upper{"/d/mnt", f.work})
+	src.Uppers = append(src.Uppers, Upper{Mount: "/d/mnt", Dir: f.work})
 	want := []string{"/d/.ssh kept", "/d/a -rw-r--r-- 1", "/d/mnt kept", "/d/skip kept", "/d/sub drwxr-xr-x 2", "/d/sub/x -rw-r--r-- 1"}
 	if got := below(t, src, "/d"); !slices.Equal(got, want) {
 		t.Errorf("%q", got)

@@ -155,7 +155,7 @@ func TestInnerFilesystem(t *testing.T) {
 	write(t, "x", f.upper, "aaa")
 	write(t, "x", f.merged, "n") // mounted where the outer upper has nothing
 	write(t, "x", f.base, "srv/deep/old")
-	src.Uppers = []Upper{{"/srv/deep", f.merged}, {"/home", home}, {"/", f.upper}}
+	src.Uppers = []Upper{{Mount: "/srv/deep", Dir: f.merged}, {Mount: "/home", Dir: home}, {Mount: "/", Dir: f.upper}}
 	os.Chmod(home, 0o755)
 	wantChanges(t, src, "added file /aaa", "added file /home/u/new", "added file /srv/deep/n", "added file /zzz")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +14,10 @@ import (
 // maxDepth is more than an absolute path of any program can have, and few
 // enough that a box cannot use up the daemon's file descriptors by nesting.
 const maxDepth = 2048
+
+// maxParts is how many directories of layers may be open at once: a box that
+// nests directories and takes snapshots multiplies the two.
+const maxParts = 16 << 10
 
 // walker goes through the upper directories side by side with the base.
 type walker struct {
@@ -37,14 +40,14 @@ type walker struct {
 // place is one directory, as the box has it and as the base has it.
 type place struct {
 	path   string // in the machine
-	upper  int
+	parts  []part // as the box has it: the topmost decides
+	one    [1]part
 	base   int    // none where the base has no such directory
 	ground int    // base, or that of the nearest directory above that has one
 	origin string // where base lies, from the root of its filesystem: not where upper does, below a renamed directory
 	depth  int
 
 	opaque  bool // nothing of the base shines through
-	marked  bool // whiteouts may be marked by an attribute
 	moved   bool // it lies in, or is, a renamed directory
 	hidden  bool // the box was not shown the base
 	unknown bool // the base is there but may not be read
@@ -93,26 +96,37 @@ func (w *walker) nextFilesystem() error {
 }
 
 func (w *walker) filesystem(u Upper) error {
-	upper, err := unix.Open(u.Dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	s, err := openStack(u.dirs(), w.src.XattrPrefix)
 	if err != nil {
-		return forkbox.Errorf(forkbox.Internal, "read the box's changes", "open %s: %w", u.Dir, err)
+		return forkbox.Wrap("read the box's changes", err)
 	}
-	defer unix.Close(upper)
+	defer s.close()
+	if len(s.tops) == 0 {
+		return nil
+	}
 	base, err := unix.Open(filepath.Join(w.src.Base, u.Mount), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		base = none // unmounted since: all that the box wrote there is new
 	}
 	defer closeDir(base)
-	p := &place{path: u.Mount, upper: upper, base: base, ground: base, hidden: w.below(u.Mount)}
+	p := &place{path: u.Mount, parts: s.tops, base: base, ground: base, hidden: w.below(u.Mount)}
 	if p.hidden {
 		p.base = none
 	}
-	w.moves = &moves{of: u, prefix: w.src.XattrPrefix, mount: u.Mount, upper: upper, base: base}
-	p.readMarks(w.src.XattrPrefix)
+	w.moves = &moves{of: u, stack: s, mount: u.Mount, base: base}
 	if err := w.root(p); err != nil {
 		return err
 	}
 	return w.walk(p)
+}
+
+// affordable says whether what is in a directory can be looked at without
+// using up the daemon's descriptors.
+func (w *walker) affordable(p *place) error {
+	if p.depth*len(p.parts) <= maxParts {
+		return nil
+	}
+	return forkbox.Errorf(forkbox.Unsupported, "read the box's changes", "directories are nested %d deep in %d layers in %.80q…", p.depth, len(p.parts), p.path)
 }
 
 // root reports a change of the attributes of a filesystem's root. The store
@@ -122,7 +136,7 @@ func (w *walker) root(p *place) error {
 	if p.base == none || p.hidden || w.skipped(p.path, false) {
 		return nil
 	}
-	up, err := lstat(p.upper, ".")
+	up, err := lstat(p.top(), ".")
 	if err != nil {
 		return err
 	}
@@ -130,7 +144,7 @@ func (w *walker) root(p *place) error {
 	if err != nil {
 		return keepFatal(err)
 	}
-	e := &entry{w: w, in: p, name: ".", path: p.path, up: up, base: base, state: present, baseDir: p.base, baseName: "."}
+	e := &entry{w: w, in: p, dir: p.top(), name: ".", path: p.path, up: up, base: base, state: present, baseDir: p.base, baseName: "."}
 	if w.hands[0].compareAttrs(e); len(e.differ) == 0 {
 		return nil
 	}
@@ -142,27 +156,39 @@ func (w *walker) walk(p *place) error {
 	if p.depth > maxDepth {
 		return forkbox.Errorf(forkbox.Unsupported, "read the box's changes", "directories are nested more than %d deep in %.80q…", maxDepth, p.path)
 	}
-	names, err := w.names(p)
+	r, err := w.names(p)
 	if err != nil {
 		return err
 	}
-	return w.walkNames(p, names)
+	return w.walkNames(p, r)
 }
 
-// names lists what to look at: the names in the upper, and where nothing
+// top is the directory that the box has on top, if it has any.
+func (p *place) top() int {
+	if len(p.parts) == 0 {
+		return none
+	}
+	return p.parts[0].dir
+}
+
+// hold makes dir all that the box has of a place.
+func (p *place) hold(dir int) {
+	p.one[0] = part{dir: dir}
+	p.parts = p.one[:]
+}
+
+// names lists what to look at: the names in the layers, and where nothing
 // shines through also those of the base, for they are deleted.
-func (w *walker) names(p *place) ([]string, error) {
-	names, err := list(p.upper)
+func (w *walker) names(p *place) (roster, error) {
+	r, err := roll(p.parts)
 	if err != nil || !p.opaque || p.base == none {
-		return names, err
+		return r, err
 	}
 	below, err := w.listBase(p.base, 0)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	names = append(names, below...)
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	return r.with(below, len(p.parts)), nil
 }
 
 // listBase lists a directory of the base; one that may not be read is empty.

@@ -151,7 +151,7 @@ func (w *walker) xattrs(dir int, name string) (map[string][]byte, error) {
 // sameXattrs compares the attributes of the two files, and sees on the way
 // whether the box's has its content elsewhere.
 func (h *hand) sameXattrs(e *entry) bool {
-	ours, _ := listXattrs(e.in.upper, e.name, &h.lists[0])
+	ours, _ := listXattrs(e.dir, e.name, &h.lists[0])
 	theirs, _ := listXattrs(e.baseDir, e.baseName, &h.lists[1])
 	e.metacopy = ours.has(h.w.metacopy)
 	n := h.w.countXattrs(ours)
@@ -170,7 +170,7 @@ func (h *hand) sameXattrs(e *entry) bool {
 }
 
 func sameValue(e *entry, name string) bool {
-	a, ok := xattr(e.in.upper, e.name, name)
+	a, ok := xattr(e.dir, e.name, name)
 	if !ok {
 		return false
 	}

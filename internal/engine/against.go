@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -15,22 +16,23 @@ import (
 // reality. Both are looked at through their own mounts, at the paths that
 // either of them changed.
 func (e *Engine) against(ctx context.Context, who forkbox.Owner, box forkbox.Box, ref string, view *review.View) error {
-	other, err := e.resolve(ctx, who, ref)
-	if err == nil {
-		err = usable("compare boxes", other)
-	}
+	other, err := e.resolveAt(ctx, "compare boxes", who, ref)
 	if err != nil {
 		return err
+	}
+	if box.Base.Root != other.Base.Root {
+		return forkbox.Errorf(forkbox.Invalid, "compare boxes", "%s and %s have different bases", box.Name, other.Name).
+			Hint("boxes can be compared that were forked from the same")
 	}
 	view.Marks, view.Ancestors, view.Still = nil, nil, true
 	view.Changes = func(ctx context.Context, yield func(forkbox.Change, forkbox.Sides) error) error {
 		paths, err := e.changedPaths(ctx, box, other)
-		if err != nil || box.ID == other.ID {
+		if err != nil || viewKey(box) == viewKey(other) {
 			return err
 		}
-		return e.withRoots(ctx, who, []string{other.ID, box.ID}, func(roots map[string]*os.File) error {
+		return e.withRoots(ctx, who, []forkbox.Box{other, box}, func(roots map[string]*os.File) error {
 			return change.Between(ctx, change.Trees{
-				Old: roots[other.ID], New: roots[box.ID], Paths: slices.Values(paths), Since: earlier(box, other),
+				Old: roots[viewKey(other)], New: roots[viewKey(box)], Paths: slices.Values(paths), Since: earlier(box, other),
 			}, yield)
 		})
 	}
@@ -78,26 +80,51 @@ func earlier(a, b forkbox.Box) time.Time {
 	return a.Base.Fence
 }
 
+// viewKey tells apart what can be looked at: boxes, and snapshots by what they
+// consist of.
+func viewKey(box forkbox.Box) string {
+	if box.Bare {
+		return "@" + stackKey(box.Layers)
+	}
+	return box.ID
+}
+
 // withRoots wakes boxes and keeps them awake while do looks at their files.
-func (e *Engine) withRoots(ctx context.Context, who forkbox.Owner, ids []string, do func(roots map[string]*os.File) error) error {
+// Snapshots are shown without waking anything.
+func (e *Engine) withRoots(ctx context.Context, who forkbox.Owner, boxes []forkbox.Box, do func(roots map[string]*os.File) error) error {
 	roots := map[string]*os.File{}
-	slices.Sort(ids) // two that want the same boxes do not wait for each other
-	for _, id := range ids {
-		box, h, unlock, err := e.take(ctx, who, id)
+	// Two that want the same boxes do not wait for each other.
+	slices.SortFunc(boxes, func(a, b forkbox.Box) int { return strings.Compare(viewKey(a), viewKey(b)) })
+	for _, box := range boxes {
+		root, done, err := e.openRoot(ctx, who, box)
 		if err != nil {
 			return err
 		}
-		defer unlock()
-		a, err := e.wake(ctx, h, &box)
-		if err != nil {
-			return err
-		}
-		root, err := a.instance.Root()
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		roots[id] = root
+		defer done()
+		roots[viewKey(box)] = root
 	}
 	return do(roots)
+}
+
+func (e *Engine) openRoot(ctx context.Context, who forkbox.Owner, box forkbox.Box) (root *os.File, done func(), err error) {
+	if box.Bare {
+		p, err := e.layers("compare boxes")
+		if err != nil {
+			return nil, nil, err
+		}
+		return p.Look(ctx, box)
+	}
+	box, h, unlock, err := e.take(ctx, who, box.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := e.wake(ctx, h, &box)
+	if err == nil {
+		root, err = a.instance.Root()
+	}
+	if err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return root, func() { root.Close(); unlock() }, nil
 }

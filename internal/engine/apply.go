@@ -26,7 +26,7 @@ func (e *Engine) Apply(ctx context.Context, who forkbox.Owner, ref string, spec 
 	defer release()
 	var receipt forkbox.Receipt
 	_, err = e.change(ctx, op, who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
-		if err := usable(op, *box); err != nil {
+		if err := onReality(op, *box); err != nil {
 			return err
 		}
 		e.settleInterrupted(context.WithoutCancel(ctx))

@@ -3,12 +3,10 @@ package engine
 import (
 	"context"
 	"path"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 )
-
-// reality is the one base there is so far.
-const reality = "reality"
 
 // CreateSpec is what box to make. Every field may be zero.
 type CreateSpec struct {
@@ -23,17 +21,49 @@ type CreateSpec struct {
 	AllowSecrets []string
 }
 
-// Create forks reality. The box is at rest.
+// Create makes a box: a fork of reality, or of what spec says. It is at rest.
 func (e *Engine) Create(ctx context.Context, who forkbox.Owner, spec CreateSpec) (forkbox.Box, error) {
 	ctx, end, err := e.begin(ctx, "create box")
 	if err != nil {
 		return forkbox.Box{}, err
 	}
 	defer end()
-	box, err := e.newBox(who, spec)
+	if err := spec.check(); err != nil {
+		return forkbox.Box{}, err
+	}
+	switch {
+	case spec.Template != "":
+		return e.fromTemplate(ctx, who, spec)
+	case spec.From == "" || spec.From == forkbox.Reality:
+		box, err := e.newBox(who, spec)
+		if err != nil {
+			return forkbox.Box{}, err
+		}
+		return e.add(ctx, box, e.scan)
+	case strings.Contains(spec.From, "@"):
+		return e.fromSnapshot(ctx, who, spec)
+	}
+	return e.fromBase(ctx, who, spec)
+}
+
+// fromSnapshot forks one box of BOX@SNAPSHOT.
+func (e *Engine) fromSnapshot(ctx context.Context, who forkbox.Owner, spec CreateSpec) (forkbox.Box, error) {
+	name, snapshot, _ := forkbox.SplitRef(spec.From)
+	parent, _, unlock, err := e.take(ctx, who, name)
 	if err != nil {
 		return forkbox.Box{}, err
 	}
+	defer unlock()
+	s, err := e.snapshotFor(ctx, nil, &parent, snapshot, true)
+	if err != nil {
+		return forkbox.Box{}, err
+	}
+	return e.childBox(ctx, who, parent, s, spec)
+}
+
+// add makes a new box, in the ledger first. then is told of it when it is
+// there.
+func (e *Engine) add(ctx context.Context, box forkbox.Box, then func(forkbox.Box)) (forkbox.Box, error) {
 	// From the moment it is in the ledger others can see it; they wait.
 	_, unlock, err := e.lock(ctx, box.ID)
 	if err != nil {
@@ -47,14 +77,11 @@ func (e *Engine) Create(ctx context.Context, who forkbox.Owner, spec CreateSpec)
 		e.undoCreate(context.WithoutCancel(ctx), box)
 		return forkbox.Box{}, forkbox.Wrap("create box", err)
 	}
-	e.scan(box)
+	then(box)
 	return box, nil
 }
 
 func (e *Engine) newBox(who forkbox.Owner, spec CreateSpec) (forkbox.Box, error) {
-	if err := spec.check(); err != nil {
-		return forkbox.Box{}, err
-	}
 	if err := e.allow(spec.AllowSecrets, who); err != nil {
 		return forkbox.Box{}, err
 	}
@@ -62,11 +89,21 @@ func (e *Engine) newBox(who forkbox.Owner, spec CreateSpec) (forkbox.Box, error)
 	env, _ := e.secrets(spec.Env, spec.AllowSecrets)
 	return forkbox.Box{
 		ID: newID(), Name: spec.Name, State: forkbox.Creating, Provider: e.provider.Name(),
-		Base:  forkbox.Base{Kind: reality, Fence: e.fence()},
+		Base:  forkbox.Base{Kind: forkbox.Reality, Fence: e.fence()},
 		Owner: who, Net: orElse(spec.Net, forkbox.NetNone),
 		Dir:     orElse(spec.Dir, orElse(who.Home, "/")),
-		Created: now, Env: env, AllowSecrets: spec.AllowSecrets,
+		Created: now, Env: env, AllowSecrets: spec.AllowSecrets, Store: e.storage(),
 	}, nil
+}
+
+// storage is how the provider keeps layers.
+func (e *Engine) storage() string {
+	p, ok := e.provider.(layered)
+	if !ok {
+		return ""
+	}
+	name, _ := p.Storage()
+	return name
 }
 
 func (s CreateSpec) check() error {
@@ -76,9 +113,13 @@ func (s CreateSpec) check() error {
 			return err
 		}
 	}
-	if s.From != "" && s.From != reality {
-		return forkbox.Errorf(forkbox.Unsupported, op, "it cannot be forked from %q", s.From).
-			Hint("boxes can be forked from reality only: --from reality")
+	if s.From != "" && s.Template != "" {
+		return forkbox.Errorf(forkbox.Invalid, op, "it cannot begin as both %s and the template %s", s.From, s.Template)
+	}
+	if !s.knownFrom() {
+		return forkbox.Errorf(forkbox.Invalid, op, "it cannot be forked from %q", s.From).
+			Hint("it is reality, BOX@SNAPSHOT, oci:LAYOUT, tar:FILE, dir:DIR or empty").
+			Hint("to fork a box as it is now: forkbox fork %s", s.From)
 	}
 	if s.Dir != "" && !path.IsAbs(s.Dir) {
 		return forkbox.Errorf(forkbox.Invalid, op, "the directory %q is not absolute", s.Dir)
@@ -89,6 +130,18 @@ func (s CreateSpec) check() error {
 	}
 	return forkbox.Errorf(forkbox.Invalid, op, "there is no network %q", s.Net).
 		Hint("use --net none or --net host")
+}
+
+func (s CreateSpec) knownFrom() bool {
+	kind, rest, has := strings.Cut(s.From, ":")
+	switch {
+	case s.From == "", s.From == forkbox.Reality, s.From == "empty":
+		return true
+	case has && (kind == "dir" || kind == "base"):
+		return rest != ""
+	}
+	box, _, at := forkbox.SplitRef(s.From)
+	return at && box != ""
 }
 
 // addNamed puts the box into the ledger, under a name that is free when the

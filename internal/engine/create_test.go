@@ -38,7 +38,7 @@ func TestCreateRefuses(t *testing.T) {
 		{CreateSpec{Name: strings.Repeat("z", 64)}, forkbox.Invalid},
 		{CreateSpec{Name: "0123456789ab"}, forkbox.Invalid},
 		{CreateSpec{Name: "reality"}, forkbox.Invalid},
-		{CreateSpec{From: "ubuntu:24.04"}, forkbox.Unsupported},
+		{CreateSpec{From: "ubuntu:24.04"}, forkbox.Invalid},
 		{CreateSpec{Dir: "src"}, forkbox.Invalid},
 		{CreateSpec{Net: "wifi"}, forkbox.Invalid},
 	} {

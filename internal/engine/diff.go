@@ -23,10 +23,7 @@ func (e *Engine) Diff(ctx context.Context, who forkbox.Owner, ref string, spec f
 		return forkbox.Summary{}, err
 	}
 	defer end()
-	box, err := e.resolve(ctx, who, ref)
-	if err == nil {
-		err = usable(op, box)
-	}
+	box, err := e.resolveAt(ctx, op, who, ref)
 	if err != nil {
 		return forkbox.Summary{}, err
 	}
@@ -180,6 +177,9 @@ func (e *Engine) view(ctx context.Context, box forkbox.Box) (*review.View, error
 		return nil, err
 	}
 	root := scope.Root(box.Dir, exists)
+	if !box.Base.IsReality() {
+		root = "/" // all of it is the owner's work
+	}
 	v := &review.View{
 		Box: box, Root: root, Sorter: newSorter(root, box), Marks: marks, Left: left,
 		Changes: func(ctx context.Context, yield func(forkbox.Change, forkbox.Sides) error) error {

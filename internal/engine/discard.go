@@ -39,9 +39,13 @@ func (e *Engine) Discard(ctx context.Context, who forkbox.Owner, ref string, sel
 			return err
 		}
 		ctx = context.WithoutCancel(ctx)
+		if err := e.prepared(ctx, box); err != nil {
+			return err
+		}
 		if err := provider.Discard(ctx, *box, changes); err != nil {
 			return err
 		}
+		box.Discarded = true
 		for _, c := range changes {
 			paths = append(paths, c.Path)
 		}
@@ -53,9 +57,6 @@ func (e *Engine) Discard(ctx context.Context, who forkbox.Owner, ref string, sel
 // decided forgets that a sync left paths undecided: they are as in the base.
 func (e *Engine) decided(ctx context.Context, box *forkbox.Box, paths []string) error {
 	open := slices.DeleteFunc(slices.Clone(box.Unresolved), func(p string) bool { return slices.Contains(paths, p) })
-	if len(open) == len(box.Unresolved) {
-		return nil
-	}
 	box.Unresolved = open
 	return e.ledger.UpdateBox(ctx, *box)
 }

@@ -19,7 +19,20 @@ func (e *Engine) Doctor(ctx context.Context) []forkbox.Check {
 		return []forkbox.Check{{Name: "daemon", Status: forkbox.Fail, Detail: err.Error()}}
 	}
 	defer end()
-	return append(e.provider.Checks(ctx), e.checkLedger(ctx))
+	checks := append(e.provider.Checks(ctx), e.checkLedger(ctx))
+	if p, ok := e.provider.(layered); ok {
+		name, why := p.Storage()
+		checks = append(checks, forkbox.Check{Name: "layers", Status: forkbox.OK, Detail: name + ": " + why})
+	}
+	return append(checks, e.checkRetention())
+}
+
+func (e *Engine) checkRetention() forkbox.Check {
+	if e.retentionErr != nil {
+		return forkbox.Check{Name: "retention", Status: forkbox.Warn, Detail: "nothing is removed by itself: " + e.retentionErr.Error(),
+			Remedy: "correct FORKBOX_RETENTION and restart the daemon"}
+	}
+	return forkbox.Check{Name: "retention", Status: forkbox.OK, Detail: e.retention.String()}
 }
 
 // HiddenFrom lists the secret paths that the boxes of who do not see.

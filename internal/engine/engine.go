@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/retention"
 )
 
 // Config is what an engine is made of.
@@ -43,6 +44,11 @@ type Config struct {
 	// Fence is the time as filesystems stamp it: whatever is written from now
 	// on has this time or a later one. Now, if nil.
 	Fence func() time.Time
+
+	// Retention says how long boxes stay. RetentionErr is why that is not
+	// known: then nothing is removed by itself.
+	Retention    retention.Policy
+	RetentionErr error
 
 	UndoAge  time.Duration // how long an apply can be undone; 14 days if zero
 	UndoSize int64         // bytes kept for that, of all applies; 10 GiB if zero
@@ -89,6 +95,11 @@ type Engine struct {
 	log       *slog.Logger
 	now       func() time.Time
 
+	retention    retention.Policy
+	retentionErr error
+	outcomes     outcomes
+	uploads      uploads
+
 	// ctx ends with Close. It is the context of what no caller asked for.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -98,6 +109,9 @@ type Engine struct {
 	// box's turn as well takes this first.
 	reality chan struct{}
 	scans   scans
+	shelf   shelf
+	// pool has a token: whoever changes or uses templates holds it.
+	pool chan struct{}
 
 	mu      sync.Mutex
 	closed  bool
@@ -134,8 +148,8 @@ func New(c Config) *Engine {
 		logCap:    orElse(c.LogCap, 16<<20),
 		restAfter: orElse(c.RestAfter, 30*time.Second),
 		stopGrace: orElse(c.StopGrace, 10*time.Second),
-		log:       c.Log, now: c.Now,
-		handles: map[string]*handle{}, reality: make(chan struct{}, 1),
+		log:       c.Log, now: c.Now, retention: c.Retention, retentionErr: c.RetentionErr,
+		handles: map[string]*handle{}, reality: make(chan struct{}, 1), pool: make(chan struct{}, 1),
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	return e
@@ -163,7 +177,8 @@ func (e *Engine) Close(ctx context.Context) error {
 func (e *Engine) Busy() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.ops > 0 || len(e.handles) > 0
+	w, ok := e.provider.(warmer)
+	return e.ops > 0 || len(e.handles) > 0 || ok && w.Warmed()
 }
 
 // begin starts an operation, whose context ends when the caller's or the

@@ -128,7 +128,7 @@ func (e *Engine) spec(box forkbox.Box, who forkbox.Owner, req ExecRequest) forkb
 		spec.User = ""
 	}
 	env := box.Env
-	if spec.Env != nil {
+	if spec.Env != nil && box.Base.IsReality() { // an image has an environment of its own
 		env, _ = e.secrets(spec.Env, box.AllowSecrets)
 	}
 	spec.Env = override(env, req.ExtraEnv)

@@ -33,7 +33,7 @@ func checkName(name string) error {
 	case likeAnID(name):
 		return forkbox.Errorf(forkbox.Invalid, op, "%q looks like the id of a box", name).
 			Hint("use a letter after f, or fewer than 12 characters")
-	case name == reality:
+	case name == forkbox.Reality:
 		return forkbox.Errorf(forkbox.Invalid, op, "%q is what boxes are forked from", name).
 			Hint("choose another name")
 	}

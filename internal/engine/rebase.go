@@ -78,14 +78,9 @@ func (e *Engine) moves(receipt string) (moves []forkbox.Move, err error) {
 
 // finishRebases adapts boxes whose rebase a crash interrupted. Receipts are
 // settled by now.
-func (e *Engine) finishRebases(ctx context.Context) {
+func (e *Engine) finishRebases(ctx context.Context, boxes []forkbox.Box) {
 	provider, ok := e.provider.(rebaser)
 	if !ok {
-		return
-	}
-	boxes, err := e.ledger.Boxes(ctx, nil, forkbox.Stopped)
-	if err != nil {
-		e.log.Error("cannot list boxes", "error", err)
 		return
 	}
 	for _, box := range boxes {

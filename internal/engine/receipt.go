@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/forkbox/forkbox"
@@ -204,7 +205,7 @@ func (e *Engine) landingConfig(r forkbox.Receipt) (land.Config, error) {
 // marks are what earlier applies of a box left in reality, so that they do not
 // count as drift, nor what landed as a change.
 func (e *Engine) marks(ctx context.Context, box forkbox.Box) (map[string]review.Mark, review.Inodes, error) {
-	list, err := e.ledger.ReceiptsOf(ctx, box.ID)
+	list, err := e.receiptsOf(ctx, box)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -219,6 +220,20 @@ func (e *Engine) marks(ctx context.Context, box forkbox.Box) (map[string]review.
 		}
 	}
 	return marks, left, nil
+}
+
+// receiptsOf are those of a box and, until it was forked from them, of its
+// ancestors, oldest first.
+func (e *Engine) receiptsOf(ctx context.Context, box forkbox.Box) (all []forkbox.Receipt, err error) {
+	for _, a := range box.Lineage {
+		list, err := e.ledger.ReceiptsOf(ctx, a.Box)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, slices.DeleteFunc(list, func(r forkbox.Receipt) bool { return r.Created.After(a.Until) })...)
+	}
+	own, err := e.ledger.ReceiptsOf(ctx, box.ID)
+	return append(all, own...), err
 }
 
 func (e *Engine) mark(r forkbox.Receipt, box forkbox.Box, marks map[string]review.Mark, left review.Inodes) error {

@@ -26,8 +26,25 @@ func (e *Engine) Reconcile(ctx context.Context) error {
 		}
 	}
 	e.settleReceipts(ctx)
-	e.finishRebases(ctx)
+	e.finishAtRest(ctx)
 	return nil
+}
+
+// finishAtRest does for boxes at rest what a crash interrupted.
+func (e *Engine) finishAtRest(ctx context.Context) {
+	boxes, err := e.ledger.Boxes(ctx, nil, forkbox.Stopped)
+	if err != nil {
+		e.log.Error("cannot list boxes", "error", err)
+		return
+	}
+	e.finishSaving(ctx, boxes)
+	if boxes, err = e.ledger.Boxes(ctx, nil, forkbox.Stopped); err == nil {
+		e.finishRebases(ctx, boxes)
+	}
+	e.sweepSoon()
+	if err := e.warmAll(ctx); err != nil {
+		e.log.Error("cannot keep templates warm", "error", err)
+	}
 }
 
 func (e *Engine) reconcile(ctx context.Context, box forkbox.Box) error {

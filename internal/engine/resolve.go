@@ -85,3 +85,38 @@ func candidates(boxes []forkbox.Box) string {
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
+
+// resolveAt finds BOX, or BOX@SNAPSHOT as if it were a box.
+func (e *Engine) resolveAt(ctx context.Context, op string, who forkbox.Owner, ref string) (forkbox.Box, error) {
+	name, snapshot, at := forkbox.SplitRef(ref)
+	box, err := e.resolve(ctx, who, name)
+	if err == nil {
+		err = usable(op, box)
+	}
+	if err != nil || !at {
+		return box, err
+	}
+	if box.Saving != "" { // a crash came in between, or it is being done now
+		_, unlock, err := e.lock(ctx, box.ID)
+		if err != nil {
+			return box, err
+		}
+		unlock()
+	}
+	s, err := e.findSnapshot(ctx, box, snapshot)
+	if err != nil {
+		return box, err
+	}
+	box.Bare, box.Layers, box.Base, box.At = true, s.Layers, s.Base, s.ID
+	box.Name += "@" + s.Name
+	return box, nil
+}
+
+// onReality refuses what makes sense only for a fork of this machine.
+func onReality(op string, box forkbox.Box) error {
+	if box.Base.IsReality() {
+		return usable(op, box)
+	}
+	return forkbox.Errorf(forkbox.Unsupported, op, "%s was made of %s and not of this machine, so its changes have no place here", box.Name, orElse(box.Base.Name, box.Base.Kind)).
+		Hint("forkbox export %s takes it elsewhere", box.Name)
+}

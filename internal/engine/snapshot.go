@@ -2,59 +2,218 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"io"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 )
 
-var errTODO = errors.New("not written yet")
-
+// Snapshot keeps a box as it is. Processes in it go on; one in which nothing
+// runs comes to rest.
 func (e *Engine) Snapshot(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.SnapshotSpec) (forkbox.Snapshot, error) {
-	return forkbox.Snapshot{}, errTODO
+	const op = "make snapshot"
+	if err := checkSnapshotName(spec.Name); err != nil {
+		return forkbox.Snapshot{}, err
+	}
+	var s forkbox.Snapshot
+	_, err := e.change(ctx, op, who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) (err error) {
+		s, err = e.snapshot(ctx, h, box, spec)
+		return err
+	})
+	return s, err
 }
+
+// Snapshots lists those of a box, oldest first.
 func (e *Engine) Snapshots(ctx context.Context, who forkbox.Owner, ref string) ([]forkbox.Snapshot, error) {
-	return nil, errTODO
+	ctx, end, err := e.begin(ctx, "list snapshots")
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	box, err := e.resolve(ctx, who, ref)
+	if err != nil {
+		return nil, err
+	}
+	return e.ledger.Snapshots(ctx, box.ID)
 }
-func (e *Engine) Rollback(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.RollbackSpec) (forkbox.Rollback, error) {
-	return forkbox.Rollback{}, errTODO
+
+// snapshot makes one. The caller has the box's turn.
+func (e *Engine) snapshot(ctx context.Context, h *handle, box *forkbox.Box, spec forkbox.SnapshotSpec) (forkbox.Snapshot, error) {
+	const op = "make snapshot"
+	p, err := e.layers(op)
+	if err != nil {
+		return forkbox.Snapshot{}, err
+	}
+	if err := usable(op, *box); err != nil {
+		return forkbox.Snapshot{}, err
+	}
+	s, err := e.newSnapshot(ctx, *box, spec, "")
+	if err != nil {
+		return s, err
+	}
+	err = e.atRest(ctx, op, h, box)
+	// What has begun is finished: half a snapshot is no use to anybody.
+	ctx = context.WithoutCancel(ctx)
+	switch {
+	case forkbox.CodeOf(err) == forkbox.Busy && h.current() != nil:
+		return e.snapshotRunning(ctx, p, h.current(), box, s)
+	case err != nil:
+		return s, err
+	}
+	if s, err = e.snapshotStill(ctx, p, box, s); err != nil {
+		return s, err
+	}
+	e.flattenSoon(*box)
+	if box.Pinned { // its owner wants it running
+		_, err = e.wake(ctx, h, box)
+	}
+	return s, err
 }
-func (e *Engine) Fork(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec) (forkbox.Fork, error) {
-	return forkbox.Fork{}, errTODO
+
+// snapshotStill is of a box at rest: in the usual store what it wrote becomes
+// a layer by a rename, whatever its size.
+func (e *Engine) snapshotStill(ctx context.Context, p layered, box *forkbox.Box, s forkbox.Snapshot) (forkbox.Snapshot, error) {
+	blank, err := p.Blank(ctx, *box)
+	if err != nil {
+		return s, err
+	}
+	if blank {
+		return s, e.addSnapshot(ctx, box, s)
+	}
+	layer := newID()
+	s.Layers = prepend(layer, box.Layers)
+	if p.Stacks() {
+		after := *box
+		after.Layers, after.Saving, after.At = s.Layers, layer, s.ID
+		return s, e.shelve(ctx, p, box, after, s)
+	}
+	defer e.creating(layer)()
+	if err := p.Copy(ctx, *box, layer); err != nil {
+		return s, err
+	}
+	return s, e.addSnapshot(ctx, box, s)
 }
-func (e *Engine) RemoveSnapshot(ctx context.Context, who forkbox.Owner, ref string, squash bool) error {
-	return errTODO
+
+// snapshotRunning is of a box in which processes run. It goes on with what it
+// has.
+func (e *Engine) snapshotRunning(ctx context.Context, p layered, a *attached, box *forkbox.Box, s forkbox.Snapshot) (_ forkbox.Snapshot, err error) {
+	layer := newID()
+	defer e.creating(layer)()
+	if s.Paused, err = p.CopyRunning(ctx, *box, a.instance, layer); err != nil {
+		return s, err
+	}
+	s.Layers = prepend(layer, box.Layers)
+	return s, e.addSnapshot(ctx, box, s)
 }
-func (e *Engine) Family(ctx context.Context, who forkbox.Owner) (forkbox.Family, error) {
-	return forkbox.Family{}, errTODO
+
+// addSnapshot records a snapshot that exists.
+func (e *Engine) addSnapshot(ctx context.Context, box *forkbox.Box, s forkbox.Snapshot) error {
+	after := *box
+	after.At = s.ID
+	if err := e.ledger.AddSnapshot(ctx, s, after); err != nil {
+		return err
+	}
+	*box = after
+	return nil
 }
-func (e *Engine) CreateTemplate(ctx context.Context, who forkbox.Owner, spec forkbox.TemplateSpec) (forkbox.Template, error) {
-	return forkbox.Template{}, errTODO
+
+// shelve records a snapshot and what its box is after, and has what the box
+// wrote become the layer after.Saving. The record comes first and says what is
+// to be done, so that after a crash it is done.
+func (e *Engine) shelve(ctx context.Context, p layered, box *forkbox.Box, after forkbox.Box, s forkbox.Snapshot) error {
+	if err := e.ledger.AddSnapshot(ctx, s, after); err != nil {
+		return err
+	}
+	if err := p.Shelve(ctx, after, after.Saving); err != nil {
+		return e.takeBack(ctx, *box, s, err)
+	}
+	*box = after // that it is done is written with what happens to the box next
+	return nil
 }
-func (e *Engine) Templates(ctx context.Context, who forkbox.Owner) ([]forkbox.Template, error) {
-	return nil, errTODO
+
+// takeBack forgets a snapshot that could not be made.
+func (e *Engine) takeBack(ctx context.Context, was forkbox.Box, s forkbox.Snapshot, cause error) error {
+	if err := e.ledger.UpdateBox(ctx, was); err != nil {
+		return fmt.Errorf("%w (and %w)", cause, err)
+	}
+	if err := e.ledger.DeleteSnapshot(ctx, s.ID); err != nil {
+		return fmt.Errorf("%w (and %w)", cause, err)
+	}
+	return cause
 }
-func (e *Engine) RemoveTemplate(ctx context.Context, who forkbox.Owner, name string) error {
-	return errTODO
+
+// newSnapshot is one of a box as it is, not recorded yet. Without a name it
+// gets a number; prefix goes before it.
+func (e *Engine) newSnapshot(ctx context.Context, box forkbox.Box, spec forkbox.SnapshotSpec, prefix string) (forkbox.Snapshot, error) {
+	s := forkbox.Snapshot{
+		ID: newID(), Box: box.ID, BoxName: box.Name, Owner: box.Owner,
+		Name: spec.Name, Message: spec.Message, Created: e.now(),
+		Auto: prefix != "", Layers: slices.Clone(box.Layers), Base: box.Base,
+		Unresolved: box.Unresolved, Parent: box.At,
+	}
+	if s.Name != "" {
+		return s, nil
+	}
+	all, err := e.ledger.Snapshots(ctx, box.ID)
+	s.Name = prefix + strconv.Itoa(highest(all, prefix)+1)
+	return s, err
 }
-func (e *Engine) WarmTemplate(ctx context.Context, who forkbox.Owner, name string, n int) (forkbox.Template, error) {
-	return forkbox.Template{}, errTODO
+
+// highest is the largest number among the names.
+func highest(all []forkbox.Snapshot, prefix string) (most int) {
+	for _, s := range all {
+		if text, ok := strings.CutPrefix(s.Name, prefix); ok {
+			if n, err := strconv.Atoi(text); err == nil {
+				most = max(most, n)
+			}
+		}
+	}
+	return most
 }
-func (e *Engine) Export(ctx context.Context, who forkbox.Owner, ref string, w io.Writer) error {
-	return errTODO
+
+const autoPrefix = "auto-"
+
+const snapshotNameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
+// checkSnapshotName refuses what could be taken for something else.
+func checkSnapshotName(name string) error {
+	const op = "name snapshot"
+	switch {
+	case name == "":
+		return nil
+	case len(name) > 63 || strings.Trim(name, snapshotNameBytes) != "" || name[0] == '-' || name[0] == '.':
+		return forkbox.Errorf(forkbox.Invalid, op, "%q is not a name for a snapshot", name).
+			Hint("use up to 63 letters, digits, dots, dashes and underscores, a letter or digit first")
+	case strings.HasPrefix(name, autoPrefix):
+		return forkbox.Errorf(forkbox.Invalid, op, "names that begin with %s are for what rollbacks keep", autoPrefix).
+			Hint("choose another name")
+	}
+	return nil
 }
-func (e *Engine) Import(ctx context.Context, who forkbox.Owner, r io.Reader, spec forkbox.ImportSpec) (forkbox.Import, error) {
-	return forkbox.Import{}, errTODO
+
+// findSnapshot is one of a box by its name or id; without either, the last
+// that no rollback made.
+func (e *Engine) findSnapshot(ctx context.Context, box forkbox.Box, name string) (forkbox.Snapshot, error) {
+	const op = "find snapshot"
+	all, err := e.ledger.Snapshots(ctx, box.ID)
+	if err != nil {
+		return forkbox.Snapshot{}, err
+	}
+	for _, s := range slices.Backward(all) {
+		if name == "" && !s.Auto || name == s.Name || name == s.ID && name != "" {
+			return s, nil
+		}
+	}
+	if name == "" {
+		return forkbox.Snapshot{}, forkbox.Errorf(forkbox.NotFound, op, "%s has no snapshot", box.Name).
+			Hint("make one: forkbox snapshot %s", box.Name)
+	}
+	return forkbox.Snapshot{}, forkbox.Errorf(forkbox.NotFound, op, "%s has no snapshot %q", box.Name, name).
+		Hint("forkbox snapshots %s lists them", box.Name)
 }
-func (e *Engine) AddBase(ctx context.Context, who forkbox.Owner, kind, name string, r io.Reader) (forkbox.Base, error) {
-	return forkbox.Base{}, errTODO
-}
-func (e *Engine) Keep(ctx context.Context, who forkbox.Owner, ref string, keep bool) (forkbox.Box, error) {
-	return forkbox.Box{}, errTODO
-}
-func (e *Engine) GC(ctx context.Context, who forkbox.Owner, spec forkbox.GCSpec) (forkbox.GC, error) {
-	return forkbox.GC{}, errTODO
-}
-func (e *Engine) Usage(ctx context.Context, who forkbox.Owner) (forkbox.Usage, error) {
-	return forkbox.Usage{}, errTODO
+
+func prepend(layer string, layers []string) []string {
+	return append([]string{layer}, layers...)
 }

@@ -19,7 +19,7 @@ func (e *Engine) Sync(ctx context.Context, who forkbox.Owner, ref string) (forkb
 	const op = "sync"
 	s := &syncing{Engine: e}
 	_, err := e.change(ctx, op, who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
-		if err := usable(op, *box); err != nil {
+		if err := onReality(op, *box); err != nil {
 			return err
 		}
 		s.h, s.box = h, box

@@ -17,6 +17,9 @@ func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attach
 	if err != nil || a != nil {
 		return a, err
 	}
+	if err := e.prepared(ctx, box); err != nil {
+		return nil, err
+	}
 	box.State, box.Note = forkbox.Running, ""
 	if err := e.ledger.UpdateBox(ctx, *box); err != nil {
 		return nil, err

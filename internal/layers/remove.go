@@ -15,26 +15,35 @@ import (
 // or by [Store.EmptyTrash]. Removing what is gone succeeds.
 func (s *Store) Remove(ctx context.Context, id string) error {
 	const op = "remove the box's storage"
-	if !ValidID(id) {
-		return forkbox.Errorf(forkbox.Invalid, op, "%q is not an id", id)
+	if err := checkID(op, id); err != nil {
+		return err
 	}
-	// What an interrupted removal of the same box left goes first.
-	err := removeTree(ctx, s.trash(), id)
-	if err == nil {
-		err = os.Rename(s.Dir(id), filepath.Join(s.trash(), id))
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err == nil:
-		err = removeTree(ctx, s.trash(), id)
-	}
-	return forkbox.Wrap(op, err)
+	return forkbox.Wrap(op, s.remove(ctx, s.Dir(id), id))
 }
 
-// EmptyTrash finishes the removals that a crash interrupted.
+// remove deletes something by way of a name in the trash that is its alone.
+func (s *Store) remove(ctx context.Context, path, name string) error {
+	// What an interrupted removal of the same thing left goes first.
+	if err := removeTree(ctx, s.trash(), name); err != nil {
+		return err
+	}
+	switch err := os.Rename(path, filepath.Join(s.trash(), name)); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	return removeTree(ctx, s.trash(), name)
+}
+
+// Bin takes what is to be deleted, by a rename. [Store.EmptyTrash] deletes it.
+func (s *Store) Bin() string { return s.trash() }
+
+// EmptyTrash finishes the removals that a crash interrupted, and removes what
+// it left half-made. Only the process that makes layers may call it.
 func (s *Store) EmptyTrash(ctx context.Context) error {
-	return forkbox.Wrap("empty the trash", s.empty(ctx))
+	err := errors.Join(s.sweep(s.layers()), s.sweep(s.roots()), s.empty(ctx))
+	return forkbox.Wrap("empty the trash", err)
 }
 
 func (s *Store) empty(ctx context.Context) error {

@@ -35,6 +35,9 @@ func removeTree(ctx context.Context, dir, name string) error {
 	if err := unlink(parent, name); !errors.Is(err, unix.EISDIR) {
 		return err
 	}
+	if deleteSubvolume(parent, name) {
+		return nil
+	}
 	top, err := enter(parent, name)
 	if err != nil {
 		return gone(err)
@@ -70,6 +73,10 @@ func (r *remover) remove(dir int, name string, depth int) error {
 	}
 	if err := unlink(dir, name); !errors.Is(err, unix.EISDIR) {
 		return err
+	}
+	// The top of a box is a subvolume at times; what a box makes never is.
+	if depth == 0 && deleteSubvolume(dir, name) {
+		return nil
 	}
 	sub, err := enter(dir, name)
 	if err != nil {

@@ -1,13 +1,24 @@
-// Package layers keeps the files of boxes on disk.
+// Package layers keeps the files of boxes, and the layers they lie over, on
+// disk.
 //
-//	<home>/boxes/<id>/upper/<escaped mount point>/   what the box changed on that filesystem
-//	<home>/boxes/<id>/work/<escaped mount point>/    overlayfs needs it beside the upper
-//	<home>/boxes/<id>/base/                          what reality was at the fork, where a merge needs it
-//	<home>/boxes/<id>/<exec>.log                     what its execs wrote
-//	<home>/trash/                                    being deleted
+//	<home>/boxes/<id>/top/upper/<escaped mount point>/  what the box itself changed on that filesystem
+//	<home>/boxes/<id>/top/work/<escaped mount point>/   overlayfs needs it beside the upper
+//	<home>/boxes/<id>/base/                             what reality was at the fork, where a merge needs it
+//	<home>/boxes/<id>/<exec>.log                        what its execs wrote
+//	<home>/layers/<layer>/upper/<escaped mount point>/  what a box had changed, and nobody changes any more
+//	<home>/roots/<name>/                                the root directory of an image that boxes are based on
+//	<home>/trash/                                       being deleted
+//	<home>/layout                                       which version of this layout it is
 //
-// It describes; it never mounts. A box at rest is this directory and nothing
+// It describes; it never mounts. A box at rest is its directory and nothing
 // else.
+//
+// A top becomes a layer ([Store.Save]) and a layer a top ([Store.Clone]) in
+// one of four ways, see [Store.Driver]. What is being made has a name that
+// begins with .new- until it is whole, and what is being deleted lies in the
+// trash: whatever has its proper name is complete, after a crash as well. (It
+// is not flushed to the disk: after a power failure a filesystem may lack what
+// was made in its last seconds.)
 package layers
 
 import (
@@ -16,40 +27,50 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
+	"sync"
 
 	"github.com/forkbox/forkbox"
 )
 
-// Store is the directory that boxes live in.
-type Store struct{ home string }
+// Store is the directory that boxes and layers live in.
+type Store struct {
+	home   string
+	driver driver
+	why    string // the driver was chosen
 
-// Upper is one filesystem of the machine as a box changed it.
-type Upper struct {
-	Mount string // the mount point in the machine
-	Dir   string // the upper directory
+	mu     sync.Mutex
+	drafts map[string]bool // directories that are being filled
 }
 
-// noBox stands in for an id that is not one. No id has a dot, so nothing is
-// ever made there and nothing outside the store is ever named.
-const noBox = ".invalid"
-
 // Open prepares home, which only its owner may enter: upper directories hold
-// setuid files and copies of private ones.
-func Open(home string) (*Store, error) {
+// setuid files and copies of private ones. It takes the best driver that works
+// there.
+func Open(home string) (*Store, error) { return OpenWith(home, "") }
+
+// OpenWith is [Open] with a driver of the caller's choice: "overlay", "btrfs",
+// "reflink" or "copy"; "" leaves it to the store. One that does not work in
+// home is refused, never replaced by another.
+func OpenWith(home, driver string) (*Store, error) {
 	const op = "open the store"
 	home, err := filepath.Abs(home)
 	if err != nil {
 		return nil, forkbox.Wrap(op, err)
 	}
-	s := &Store{home: home}
-	for _, dir := range []string{s.boxes(), s.trash()} {
+	s := &Store{home: home, drafts: map[string]bool{}}
+	for _, dir := range []string{s.boxes(), s.layers(), s.roots(), s.trash()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, forkbox.Wrap(op, err)
 		}
 	}
 	spread(s.boxes())
+	spread(s.layers())
+	if err := s.upgrade(); err != nil {
+		return nil, forkbox.Wrap(op, err)
+	}
+	s.driver, s.why, err = choose(driver, s.trash())
+	if err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -57,8 +78,8 @@ func Open(home string) (*Store, error) {
 // is started.
 func (s *Store) Create(ctx context.Context, id string) error {
 	const op = "create the box's storage"
-	if !ValidID(id) {
-		return forkbox.Errorf(forkbox.Invalid, op, "%q is not an id", id)
+	if err := checkID(op, id); err != nil {
+		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -68,37 +89,6 @@ func (s *Store) Create(ctx context.Context, id string) error {
 		return forkbox.Errorf(forkbox.Exists, op, "%s is already there", s.Dir(id))
 	}
 	return forkbox.Wrap(op, err)
-}
-
-// NewUpper makes the upper directory of one filesystem. made is false when the
-// box has it already.
-func (s *Store) NewUpper(id, mount string) (dir string, made bool, err error) {
-	const op = "create the box's storage"
-	name, err := Escape(mount)
-	if err != nil {
-		return "", false, err
-	}
-	dir = filepath.Join(s.Upper(id), name)
-	switch err := mkdirIn(s.Upper(id), dir); {
-	case errors.Is(err, fs.ErrExist):
-		return dir, false, nil
-	case err != nil:
-		return "", false, forkbox.Wrap(op, err)
-	}
-	return dir, true, nil
-}
-
-// mkdirIn makes dir, and parent if need be. A box that was never started has
-// neither: most of them take over a spare, with all its directories.
-func mkdirIn(parent, dir string) error {
-	err := os.Mkdir(dir, 0o700)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.Mkdir(parent, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return os.Mkdir(dir, 0o700)
 }
 
 // List names everything that is kept as a box, sorted. What the
@@ -114,79 +104,4 @@ func (s *Store) List() ([]string, error) {
 		ids = append(ids, e.Name())
 	}
 	return ids, nil
-}
-
-// Uppers lists the filesystems that a box has an upper directory for, sorted
-// by mount point.
-func (s *Store) Uppers(id string) ([]Upper, error) {
-	const op = "list the box's filesystems"
-	entries, err := os.ReadDir(s.Upper(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(s.Dir(id)); err == nil {
-			return nil, nil // never started
-		}
-		return nil, forkbox.Errorf(forkbox.NotFound, op, "box %q has no storage", id)
-	}
-	if err != nil {
-		return nil, forkbox.Wrap(op, err)
-	}
-	var uppers []Upper
-	for _, e := range entries {
-		mount, err := Unescape(e.Name())
-		if err != nil {
-			return nil, err
-		}
-		uppers = append(uppers, Upper{Mount: mount, Dir: filepath.Join(s.Upper(id), e.Name())})
-	}
-	slices.SortFunc(uppers, func(a, b Upper) int { return strings.Compare(a.Mount, b.Mount) })
-	return uppers, nil
-}
-
-// Dir is all of a box. Like the paths below it lies in the store whatever id
-// is: a string that is not an id leads to a place where nothing is.
-func (s *Store) Dir(id string) string { return filepath.Join(s.boxes(), safe(id)) }
-
-// Upper holds one upper directory per filesystem, named by [Escape].
-func (s *Store) Upper(id string) string { return filepath.Join(s.Dir(id), "upper") }
-
-// Work holds overlayfs's own directories, named as in Upper.
-func (s *Store) Work(id string) string { return filepath.Join(s.Dir(id), "work") }
-
-// Base holds what is known of reality as it was when the box was forked.
-func (s *Store) Base(id string) string { return filepath.Join(s.Dir(id), "base") }
-
-// Bin takes what is to be deleted, by a rename. [Store.EmptyTrash] deletes it.
-func (s *Store) Bin() string { return s.trash() }
-
-// Log is the file that an exec's output is kept in.
-func (s *Store) Log(id, exec string) string {
-	return filepath.Join(s.Dir(id), safe(exec)+".log")
-}
-
-func (s *Store) boxes() string { return filepath.Join(s.home, "boxes") }
-func (s *Store) trash() string { return filepath.Join(s.home, "trash") }
-
-func safe(id string) string {
-	if ValidID(id) {
-		return id
-	}
-	return noBox
-}
-
-// ValidID says whether id can name a box or an exec: letters, digits, dashes
-// and underscores, so that no id is a path.
-func ValidID(id string) bool {
-	if id == "" || len(id) > 64 {
-		return false
-	}
-	for _, c := range []byte(id) {
-		if !alphanumeric(c) && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return true
-}
-
-func alphanumeric(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }

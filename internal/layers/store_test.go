@@ -26,7 +26,7 @@ func create(t *testing.T, s *Store, id string) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{s.Upper(id), s.Work(id)} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

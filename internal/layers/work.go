@@ -20,7 +20,7 @@ func (s *Store) FreshWork(ctx context.Context, id, mount string) (string, error)
 		return "", err
 	}
 	dir := filepath.Join(s.Work(id), name)
-	err = mkdirIn(s.Work(id), dir)
+	err = s.mkdirInTop(id, s.Work(id), dir)
 	if !errors.Is(err, fs.ErrExist) {
 		return dir, forkbox.Wrap(op, err)
 	}

@@ -9,6 +9,7 @@ import (
 )
 
 // Overlay describes one overlay mount. Lower directories are listed top first.
+// Without an upper it is read-only.
 type Overlay struct {
 	Lower       []string
 	Upper, Work string
@@ -41,12 +42,14 @@ func (s *Script) Overlay(o Overlay, target string) {
 		s.free(fs + 1)
 	}
 	o.lower(set)
-	// These two, unlike lowerdir+, the kernel unescapes.
-	set("upperdir", strings.ReplaceAll(o.Upper, `\`, `\\`))
-	set("workdir", strings.ReplaceAll(o.Work, `\`, `\\`))
-	// Without volatile every unmount of a box would sync the whole disk that
-	// the store is on. What that costs after a power cut, see SECURITY.md.
-	flag("volatile")
+	if o.Upper != "" {
+		// These two, unlike lowerdir+, the kernel unescapes.
+		set("upperdir", strings.ReplaceAll(o.Upper, `\`, `\\`))
+		set("workdir", strings.ReplaceAll(o.Work, `\`, `\\`))
+		// Without volatile every unmount of a box would sync the whole disk that
+		// the store is on. What that costs after a power cut, see SECURITY.md.
+		flag("volatile")
+	}
 	if o.UserXattr {
 		flag("userxattr")
 	} else if o.RedirectDir {

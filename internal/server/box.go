@@ -34,7 +34,8 @@ func (s *Server) createBox(w http.ResponseWriter, r *http.Request) error {
 
 func createSpec(req client.CreateRequest) engine.CreateSpec {
 	return engine.CreateSpec{
-		Name: req.Name, From: req.From, Dir: req.Dir, Env: req.Env, Net: req.Net, AllowSecrets: req.AllowSecrets,
+		Name: req.Name, From: req.From, Template: req.Template,
+		Dir: req.Dir, Env: req.Env, Net: req.Net, AllowSecrets: req.AllowSecrets,
 	}
 }
 

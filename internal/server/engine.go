@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -36,6 +37,28 @@ type Engine interface {
 	Receipts(ctx context.Context, who forkbox.Owner) ([]forkbox.Receipt, error)
 	Receipt(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Receipt, error)
 	Undo(ctx context.Context, who forkbox.Owner, ref string, spec engine.UndoSpec) (forkbox.Receipt, error)
+
+	Snapshot(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.SnapshotSpec) (forkbox.Snapshot, error)
+	Snapshots(ctx context.Context, who forkbox.Owner, ref string) ([]forkbox.Snapshot, error)
+	Rollback(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.RollbackSpec) (forkbox.Rollback, error)
+	Fork(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec) (forkbox.Fork, error)
+	RemoveSnapshot(ctx context.Context, who forkbox.Owner, ref string, squash bool) error
+	Family(ctx context.Context, who forkbox.Owner) (forkbox.Family, error)
+
+	CreateTemplate(ctx context.Context, who forkbox.Owner, spec forkbox.TemplateSpec) (forkbox.Template, error)
+	Templates(ctx context.Context, who forkbox.Owner) ([]forkbox.Template, error)
+	RemoveTemplate(ctx context.Context, who forkbox.Owner, name string) error
+	WarmTemplate(ctx context.Context, who forkbox.Owner, name string, n int) (forkbox.Template, error)
+
+	// Export writes nothing before it knows that it can.
+	Export(ctx context.Context, who forkbox.Owner, ref string, w io.Writer) error
+	Import(ctx context.Context, who forkbox.Owner, r io.Reader, spec forkbox.ImportSpec) (forkbox.Import, error)
+	AddBase(ctx context.Context, who forkbox.Owner, kind, name string, r io.Reader) (forkbox.Base, error)
+
+	Keep(ctx context.Context, who forkbox.Owner, ref string, keep bool) (forkbox.Box, error)
+	GC(ctx context.Context, who forkbox.Owner, spec forkbox.GCSpec) (forkbox.GC, error)
+	Usage(ctx context.Context, who forkbox.Owner) (forkbox.Usage, error)
+
 	Doctor(ctx context.Context) []forkbox.Check
 	HiddenFrom(who forkbox.Owner) []string
 

@@ -30,6 +30,7 @@ type fakeEngine struct {
 	logs    []forkbox.LogRecord
 	failAt  error // what changes and logs end with
 	onBoxes func()
+	fakeLayers
 }
 
 func newFake() *fakeEngine {

@@ -25,6 +25,9 @@ func (s *Server) guard(r route) http.Handler {
 			aw.fail(err)
 		}
 		s.record(req, err, time.Since(began))
+		if aw.cut {
+			panic(http.ErrAbortHandler) // net/http closes the connection, without a word in the log
+		}
 	})
 }
 
@@ -36,7 +39,7 @@ func (s *Server) admit(r route, w *answerWriter, req *http.Request) (err error) 
 				Hint("the daemon's log has the details")
 		}
 	}()
-	req.Body = http.MaxBytesReader(w, req.Body, maxBody)
+	req.Body = bound(w, req.Body)
 	if r.access == owner {
 		if err := s.serves(caller(req)); err != nil {
 			return err

@@ -15,7 +15,11 @@ import (
 // decode reads the one JSON object of a request, strictly: a field that nobody
 // knows is a mistake that must not pass for a request without it.
 func decode(r *http.Request, into any) error {
-	dec := json.NewDecoder(r.Body)
+	body := bufio.NewReader(r.Body)
+	if err := beginsObject(body); err != nil {
+		return badRequest(err)
+	}
+	dec := json.NewDecoder(body)
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
 		return badRequest(err)
@@ -24,6 +28,22 @@ func decode(r *http.Request, into any) error {
 		return badRequest(errors.New("there is something after the JSON"))
 	}
 	return nil
+}
+
+// beginsObject refuses null above all, which a decoder takes for an object with
+// nothing in it.
+func beginsObject(body *bufio.Reader) error {
+	for {
+		b, err := body.ReadByte()
+		switch {
+		case err != nil:
+			return err
+		case b == '{':
+			return body.UnreadByte()
+		case b != ' ' && b != '\t' && b != '\r' && b != '\n':
+			return errors.New("it is not a JSON object")
+		}
+	}
 }
 
 // decodeOptional is decode for requests that may come without a body.
@@ -61,7 +81,11 @@ func answer(w http.ResponseWriter, status int, doc any) error {
 type answerWriter struct {
 	http.ResponseWriter
 	begun bool
+	cut   bool // what was written is not the whole: the client must notice
 }
+
+// Unwrap is for [http.ResponseController].
+func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *answerWriter) WriteHeader(status int) {
 	w.begun = true
@@ -69,6 +93,9 @@ func (w *answerWriter) WriteHeader(status int) {
 }
 
 func (w *answerWriter) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil // nothing has been said yet
+	}
 	w.begun = true
 	return w.ResponseWriter.Write(p)
 }

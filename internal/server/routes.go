@@ -43,6 +43,14 @@ var routes = [...]route{
 	{"POST", "/v1/boxes/{box}/sync", owner, (*Server).syncBox},
 	{"GET", "/v1/boxes/{box}/processes", owner, (*Server).listProcesses},
 
+	{"GET", "/v1/boxes/{box}/snapshots", owner, (*Server).listSnapshots},
+	{"POST", "/v1/boxes/{box}/snapshots", owner, (*Server).createSnapshot},
+	{"DELETE", "/v1/boxes/{box}/snapshots/{snapshot}", owner, (*Server).removeSnapshot},
+	{"POST", "/v1/boxes/{box}/rollback", owner, (*Server).rollbackBox},
+	{"POST", "/v1/boxes/{box}/fork", owner, (*Server).forkBox},
+	{"GET", "/v1/boxes/{box}/export", owner, (*Server).exportBox},
+	{"PUT", "/v1/boxes/{box}/keep", owner, (*Server).keepBox},
+
 	{"GET", "/v1/boxes/{box}/execs", owner, (*Server).listExecs},
 	{"POST", "/v1/boxes/{box}/execs", owner, (*Server).startExec},
 	{"GET", "/v1/boxes/{box}/execs/{exec}", owner, (*Server).getExec},
@@ -51,6 +59,18 @@ var routes = [...]route{
 	{"POST", "/v1/boxes/{box}/execs/{exec}/kill", owner, (*Server).killExec},
 	{"POST", "/v1/boxes/{box}/execs/{exec}/resize", owner, (*Server).resizeExec},
 	{"GET", "/v1/boxes/{box}/execs/{exec}/logs", owner, (*Server).streamLogs},
+
+	{"GET", "/v1/family", owner, (*Server).family},
+	{"GET", "/v1/templates", owner, (*Server).listTemplates},
+	{"POST", "/v1/templates", owner, (*Server).createTemplate},
+	{"DELETE", "/v1/templates/{template}", owner, (*Server).removeTemplate},
+	{"POST", "/v1/templates/{template}/warm", owner, (*Server).warmTemplate},
+
+	{"POST", "/v1/import", owner, (*Server).importBox},
+	{"POST", "/v1/bases", owner, (*Server).addBase},
+
+	{"POST", "/v1/gc", owner, (*Server).collect},
+	{"GET", "/v1/usage", owner, (*Server).usage},
 
 	{"GET", "/v1/receipts", owner, (*Server).listReceipts},
 	{"GET", "/v1/receipts/{receipt}", owner, (*Server).getReceipt},

@@ -58,6 +58,7 @@ func Box(id, name string, uid int) forkbox.Box {
 		AllowSecrets: []string{"GITHUB_TOKEN"}, Pinned: true, Note: "a note",
 		Rebase: "r2", Stale: "other landed /a", StaleBy: "r1", Unresolved: []string{"/b"},
 		Layers: []string{"l2", "l1"}, Store: "overlay", Parent: "s1", ParentBox: "bbbbbbbbbbbb", Saving: "l3", Kept: true,
+		At: "s2", Lineage: []forkbox.Ancestor{{Box: "bbbbbbbbbbbb", Until: made}}, Discarded: true,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -23,6 +24,8 @@ type plan struct {
 	concealed *concealment
 	upper     map[string]string // by view
 	work      map[string]string
+	layers    map[string][]string // below the upper, topmost first
+	home      string              // the store's
 	oneLower  bool
 	sysfs     bool // mount a sysfs of our own instead of showing the host's
 	proc      []mask
@@ -134,10 +137,10 @@ func (p *plan) at(path string) string { return filepath.Join(p.root, path) }
 
 // files puts reality's filesystems into the new root.
 func (p *plan) files(s *linux.Script) {
-	if p.rootless {
+	if p.rootless && p.onReality() {
 		// / itself cannot be overlaid here. What the box makes directly in
 		// it is kept; the rest is mounted over.
-		s.Bind(p.upper["/"], p.root, unix.MOUNT_ATTR_NODEV, false)
+		p.bareRoot(s)
 	}
 	for _, v := range p.views {
 		put := func() { p.view(s, v) }
@@ -149,19 +152,23 @@ func (p *plan) files(s *linux.Script) {
 	}
 }
 
+// bareRoot is the root directory of an unprivileged box, without reality's.
+func (p *plan) bareRoot(s *linux.Script) {
+	if len(p.layers["/"]) == 0 {
+		s.Bind(p.upper["/"], p.root, unix.MOUNT_ATTR_NODEV, false)
+		return
+	}
+	s.Overlay(linux.Overlay{
+		Lower: p.layers["/"], Upper: p.upper["/"], Work: p.work["/"],
+		UserXattr: true, OneLowerdir: p.oneLower, Attr: unix.MOUNT_ATTR_NODEV,
+	}, p.root)
+}
+
 func (p *plan) view(s *linux.Script, v view) {
 	switch v.Kind {
 	case overlaid:
 		p.stub(s, v.Path)
-		s.Overlay(linux.Overlay{
-			Lower:       append(p.veil.lower(v.Path), v.Path),
-			Upper:       p.upper[v.Path],
-			Work:        p.work[v.Path],
-			UserXattr:   p.rootless,
-			RedirectDir: !p.rootless,
-			OneLowerdir: p.oneLower,
-			Attr:        v.Attr | unix.MOUNT_ATTR_NODEV,
-		}, p.at(v.Path))
+		p.overlay(s, v)
 	case plain:
 		p.stubLike(s, v)
 		s.Bind(v.Path, p.at(v.Path), v.Attr|unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV, false)
@@ -172,10 +179,51 @@ func (p *plan) view(s *linux.Script, v view) {
 	}
 }
 
+// overlay puts the box's own layers over what the base has, and the veil in
+// between. Overlayfs refuses a lower layer that lies inside another one; where
+// the store lies in the base, base and veil are an overlay of their own, and
+// the layers go over that.
+func (p *plan) overlay(s *linux.Script, v view) {
+	over := linux.Overlay{
+		UserXattr: p.rootless, RedirectDir: !p.rootless, OneLowerdir: p.oneLower,
+		Attr: v.Attr | unix.MOUNT_ATTR_NODEV,
+	}
+	below, stack := append(p.veil.lower(v.Path), p.real(v.Path)), p.layers[v.Path]
+	if len(stack) > 0 && p.holdsStore(v) {
+		ground := over
+		ground.Lower = append(below, filepath.Join(p.veil.dir, nothing)) // one alone is refused
+		ground.Attr |= unix.MOUNT_ATTR_RDONLY
+		s.Overlay(ground, p.at(v.Path))
+		below = []string{p.at(v.Path)} // what is mounted on it next covers it
+	}
+	over.Lower = append(slices.Clone(stack), below...)
+	over.Upper, over.Work = p.upper[v.Path], p.work[v.Path]
+	s.Overlay(over, p.at(v.Path))
+}
+
+// holdsStore says whether the store lies on the filesystem of a view.
+func (p *plan) holdsStore(v view) bool {
+	if !p.onReality() || !below(p.home, v.Path) {
+		return false
+	}
+	for _, other := range p.views {
+		if len(other.Path) > len(v.Path) && below(p.home, other.Path) {
+			return false
+		}
+	}
+	return true
+}
+
+// onReality says whether the box is a fork of this machine.
+func (p *plan) onReality() bool { return p.box.Base.Root == "" }
+
+// real is where the base has a path.
+func (p *plan) real(path string) string { return filepath.Join("/", p.box.Base.Root, path) }
+
 // stub makes the directory that a view is mounted on, where the parent does
 // not show one. It has reality's mode, so that it is no change.
 func (p *plan) stub(s *linux.Script, path string) {
-	if !p.rootless {
+	if !p.rootless || !p.onReality() {
 		return
 	}
 	mode := 0o755

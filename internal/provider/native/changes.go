@@ -5,9 +5,12 @@ package native
 import (
 	"context"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/change"
+	"github.com/forkbox/forkbox/internal/layers"
 )
 
 // Changes reads them off the box's upper directories; the box may run.
@@ -21,19 +24,54 @@ func (p *Provider) Changes(ctx context.Context, box forkbox.Box, yield func(fork
 
 // source is where the changes of a box are.
 func (p *Provider) source(box forkbox.Box) (change.Source, error) {
-	uppers, err := p.store.Uppers(box.ID)
-	if err != nil {
-		return change.Source{}, err
+	src := change.Source{Base: "/", XattrPrefix: p.xattrPrefix()}
+	if box.Base.Root != "" {
+		src.Base = box.Base.Root
+	} else {
+		src.Hidden = p.concealment(box).hidden
 	}
-	src := change.Source{Base: "/", XattrPrefix: "trusted.overlay.", Hidden: p.concealment(box).hidden}
-	for _, u := range uppers {
-		src.Uppers = append(src.Uppers, change.Upper{Mount: u.Mount, Dir: u.Dir})
+	var err error
+	if src.Uppers, err = p.uppers(box); err != nil {
+		return src, err
 	}
 	if p.rootless {
-		src.XattrPrefix, src.IgnoreOwner = "user.overlay.", true
+		src.IgnoreOwner = true
+	}
+	if p.rootless && box.Base.Root == "" {
 		src.Skip = stubs(src.Uppers)
 	}
 	return src, nil
+}
+
+// xattrPrefix is that of overlayfs's own attributes.
+func (p *Provider) xattrPrefix() string {
+	if p.rootless {
+		return "user.overlay."
+	}
+	return "trusted.overlay."
+}
+
+// uppers is what the box itself wrote, with the layers below that.
+func (p *Provider) uppers(box forkbox.Box) (list []change.Upper, err error) {
+	stack, err := p.stack(box.Layers)
+	if err != nil {
+		return nil, err
+	}
+	var own []layers.Upper
+	if !box.Bare {
+		if own, err = p.store.Uppers(box.ID); err != nil {
+			return nil, err
+		}
+	}
+	for _, u := range own {
+		list = append(list, change.Upper{Mount: u.Mount, Dir: u.Dir, Layers: stack[u.Mount]})
+		delete(stack, u.Mount)
+	}
+	for mount, dirs := range stack {
+		list = append(list, change.Upper{Mount: mount, Layers: dirs})
+	}
+	slices.SortFunc(list, func(a, b change.Upper) int { return strings.Compare(a.Mount, b.Mount) })
+	return list, nil
 }
 
 // stubs recognises, in an unprivileged box, the files that were only mounted

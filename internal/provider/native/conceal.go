@@ -47,7 +47,7 @@ type veils struct {
 const concealmentAge = time.Second
 
 func (p *Provider) concealment(box forkbox.Box) *concealment {
-	key := fmt.Sprint(box.Owner.UID, "\x00", box.Owner.Home, "\x00", box.AllowSecrets)
+	key := fmt.Sprint(box.Owner.UID, "\x00", box.Owner.Home, "\x00", box.AllowSecrets, "\x00", box.Base.Root)
 	if p.rootless {
 		key += "\x00" + box.Dir // see writable
 	}
@@ -57,7 +57,11 @@ func (p *Provider) concealment(box forkbox.Box) *concealment {
 		return c
 	}
 	c := &concealment{key: key, made: time.Now(), veil: newVeil(p.veilDir(), p.rootless)}
-	c.hidden = p.cover(c.veil, box)
+	if box.Base.Root == "" {
+		c.hidden = p.cover(c.veil, box)
+	} else {
+		c.veil.mountPoints()
+	}
 	c.veilKey = c.veil.key()
 	p.veils.last = c
 	return c
@@ -137,8 +141,16 @@ func (p *Provider) writable(v *veil, box forkbox.Box) {
 }
 
 func owns(st os.FileInfo, uid int) bool {
+	owner, _ := ownerOf(st)
+	return owner == uid
+}
+
+func ownerOf(st os.FileInfo) (uid, gid int) {
 	sys, ok := st.Sys().(*syscall.Stat_t)
-	return ok && int(sys.Uid) == uid
+	if !ok {
+		return -1, -1
+	}
+	return int(sys.Uid), int(sys.Gid)
 }
 
 // hosts is reality's /etc/hosts with the box's own name in it.

@@ -15,8 +15,12 @@ func (p *Provider) Discard(ctx context.Context, box forkbox.Box, changes []forkb
 	if err != nil {
 		return err
 	}
-	if err := change.Discard(ctx, src, changes, p.store.Bin()); err != nil {
+	bin, err := p.store.BinOf(box.ID)
+	if err != nil {
 		return err
 	}
-	return p.store.EmptyTrash(ctx)
+	if err := change.Discard(ctx, src, changes, bin); err != nil {
+		return err
+	}
+	return p.store.EmptyBin(ctx, box.ID)
 }

@@ -194,31 +194,60 @@ func (p *Provider) outline(box forkbox.Box) (*plan, error) {
 		return nil, forkbox.Errorf(forkbox.Unsupported, "start the box", "there is no network %q", box.Net).
 			Hint("it is none or host")
 	}
-	mounts, points, err := p.mounts.mounts()
-	if err != nil {
-		return nil, err
-	}
 	c := p.concealment(box)
 	pl := &plan{
-		root: p.rootDir(), rootless: p.rootless, box: box, concealed: c,
+		root: p.rootDir(), home: p.home, rootless: p.rootless, box: box, concealed: c,
 		upper: map[string]string{}, work: map[string]string{},
 		oneLower: p.host.oneLower, proc: p.host.masks, nofile: p.host.nofile, lastCap: p.host.lastCap, maxFD: p.host.maxFD,
 		program: int(p.program.Fd()), null: int(p.null.Fd()),
 		sysfs: p.rootless && box.Net != forkbox.NetHost,
 	}
-	if p.rootless {
-		pl.views = userViews(mounts, points, c.hidden, c.veil)
-	} else {
-		pl.views = rootViews(mounts, c.hidden, c.veil)
+	var err error
+	if pl.layers, err = p.stack(box.Layers); err != nil {
+		return nil, err
 	}
-	return pl, nil
+	pl.views, err = p.views(pl)
+	return pl, err
+}
+
+// views is what the box's root is put together from.
+func (p *Provider) views(pl *plan) ([]view, error) {
+	if !pl.onReality() {
+		return []view{{Path: "/"}}, nil
+	}
+	mounts, points, err := p.mounts.mounts()
+	if err != nil {
+		return nil, err
+	}
+	if p.rootless {
+		return userViews(mounts, points, pl.concealed.hidden, pl.concealed.veil), nil
+	}
+	return rootViews(mounts, pl.concealed.hidden, pl.concealed.veil), nil
+}
+
+// stack finds the directories of layers, by the filesystem they are of.
+func (p *Provider) stack(ids []string) (map[string][]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	stack := map[string][]string{}
+	for _, id := range ids {
+		uppers, err := p.store.LayerUppers(id)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range uppers {
+			stack[u.Mount] = append(stack[u.Mount], u.Dir)
+		}
+	}
+	return stack, nil
 }
 
 // layers makes what the overlays consist of: the veil, and the directories
 // that the box's changes go to.
 func (p *Provider) layers(ctx context.Context, pl *plan) error {
 	pl.veil = pl.concealed.lay(pl.box.Name)
-	if p.rootless {
+	if p.rootless && pl.onReality() {
 		if err := p.layer(ctx, pl, "/"); err != nil {
 			return err
 		}
@@ -235,12 +264,16 @@ func (p *Provider) layers(ctx context.Context, pl *plan) error {
 }
 
 // layer makes the upper and work directory for one filesystem. The upper
-// starts with the attributes of the directory it covers: the overlay's root
-// shows them.
+// starts with the attributes of the directory it covers, a layer's or the
+// base's: the overlay's root shows them.
 func (p *Provider) layer(ctx context.Context, pl *plan, mount string) error {
 	upper, made, err := p.store.NewUpper(pl.box.ID, mount)
 	if err == nil && made {
-		err = p.likeBase(upper, mount)
+		covered := pl.real(mount)
+		if stack := pl.layers[mount]; len(stack) > 0 {
+			covered = stack[0]
+		}
+		err = p.likeBelow(upper, covered)
 	}
 	if err != nil {
 		return err
@@ -250,7 +283,7 @@ func (p *Provider) layer(ctx context.Context, pl *plan, mount string) error {
 	return err
 }
 
-func (p *Provider) likeBase(dir, base string) error {
+func (p *Provider) likeBelow(dir, base string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(base, &st); err != nil {
 		return err

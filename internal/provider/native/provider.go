@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/freezer"
 	"github.com/forkbox/forkbox/internal/layers"
 	"github.com/forkbox/forkbox/internal/linux"
 	"github.com/forkbox/forkbox/internal/wire"
@@ -70,6 +71,9 @@ func New(home string, store *layers.Store, log *slog.Logger) (*Provider, error) 
 	}
 	p.spares, p.veils = &spares{provider: p}, &veils{}
 	p.building = make(chan struct{}, runtime.NumCPU())
+	if err := p.emptySpool(); err != nil {
+		return nil, forkbox.Wrap("open the store", err)
+	}
 	return p, p.spares.clear(context.Background())
 }
 
@@ -92,6 +96,9 @@ func (p *Provider) Remove(ctx context.Context, box forkbox.Box) error {
 // answers on the box's socket.
 func (p *Provider) Attach(ctx context.Context, box forkbox.Box) (forkbox.Instance, error) {
 	op := "attach to box " + box.Name
+	if err := freezer.Recover(p.frozenNote(box.ID)); err != nil {
+		p.log.Error("a box stays frozen", "box", box.ID, "error", err)
+	}
 	err := p.greet(box.ID)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, forkbox.Errorf(forkbox.Busy, op, "its init does not answer").

@@ -35,6 +35,9 @@ type spares struct {
 	closed bool
 	work   sync.WaitGroup // spares being made or taken down
 	last   time.Time      // when the last box was made
+
+	warm    map[string]warmth // templates whose boxes are kept ready
+	heating map[string]bool   // those that one is being made of
 }
 
 // succession is how soon after another a box must be made for a spare to be
@@ -53,6 +56,7 @@ type spare struct {
 	id       string
 	key      string // what it was built like
 	instance *instance
+	template string // that it is kept ready for
 }
 
 // key tells apart boxes that are built differently. The name is not part of
@@ -66,6 +70,7 @@ func (p *plan) key() string {
 		b.WriteByte(byte(v.Attr))
 	}
 	b.WriteString(p.concealed.veilKey)
+	b.WriteString("\x00" + p.box.Base.Root + "\x00" + strings.Join(p.box.Layers, " "))
 	return b.String()
 }
 
@@ -107,7 +112,15 @@ func (s *spares) take(key string) *spare {
 	}
 	taken := s.ready[i]
 	s.ready = slices.Delete(s.ready, i, i+1)
+	s.heat(taken.template)
 	return taken
+}
+
+// has says whether a spare is ready that is built like this.
+func (s *spares) has(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.ready, func(r *spare) bool { return r.key == key })
 }
 
 // stock makes the next spare in the background, if boxes come quickly.
@@ -123,7 +136,8 @@ func (s *spares) stock(plan *plan) {
 
 // more makes another spare if there are too few. The caller has the lock.
 func (s *spares) more(like forkbox.Box) {
-	if len(s.ready) < maxSpares && !s.making && !s.closed {
+	passing := slices.DeleteFunc(slices.Clone(s.ready), func(r *spare) bool { return r.template != "" })
+	if len(passing) < maxSpares && !s.making && !s.closed {
 		s.making = true
 		s.work.Add(1)
 		time.AfterFunc(headStart, func() { s.make(like) })
@@ -132,7 +146,10 @@ func (s *spares) more(like forkbox.Box) {
 
 func (s *spares) make(like forkbox.Box) {
 	defer s.work.Done()
-	spare := s.build(like)
+	spare, err := s.build(like)
+	if err != nil {
+		s.provider.log.Debug("no spare box", "why", err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.making = false
@@ -143,29 +160,29 @@ func (s *spares) make(like forkbox.Box) {
 	}
 }
 
-func (s *spares) build(like forkbox.Box) *spare {
+// build starts a box that has nobody's name yet.
+func (s *spares) build(like forkbox.Box) (*spare, error) {
 	var random [6]byte
 	rand.Read(random[:])
 	like.ID, like.Name = sparePrefix+hex.EncodeToString(random[:]), "spare"
 	p, ctx := s.provider, context.Background()
 	plan, err := p.outline(like)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	plan.spare = true
 	if err := p.store.Create(ctx, like.ID); err != nil {
-		return nil
+		return nil, err
 	}
 	i, err := p.start(ctx, plan)
 	if err == nil {
 		_, err = i.Processes(ctx) // until it answers it is not ready
 	}
 	if err != nil {
-		p.log.Debug("no spare box", "why", err)
 		s.drop(&spare{id: like.ID, instance: i})
-		return nil
+		return nil, err
 	}
-	return &spare{id: like.ID, key: plan.key(), instance: i}
+	return &spare{id: like.ID, key: plan.key(), instance: i}, nil
 }
 
 // keep takes the spare down when boxes stop coming.

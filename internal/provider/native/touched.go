@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/layers"
+	"github.com/forkbox/forkbox/internal/change"
 )
 
 // Touched is the first of the paths at which a box has something of its own, ""
@@ -17,7 +17,7 @@ import (
 // back as it was, and what lies in a directory that it moved, count as touched
 // or not without a closer look.
 func (p *Provider) Touched(ctx context.Context, box forkbox.Box, paths []string) string {
-	uppers, err := p.store.Uppers(box.ID)
+	uppers, err := p.uppers(box)
 	if err != nil || len(uppers) == 0 {
 		return ""
 	}
@@ -29,16 +29,18 @@ func (p *Provider) Touched(ctx context.Context, box forkbox.Box, paths []string)
 		if on == nil {
 			continue
 		}
-		st, err := os.Lstat(filepath.Join(on.Dir, strings.TrimPrefix(path, on.Mount)))
-		if err == nil && !st.IsDir() { // a directory is there as soon as something in it is
-			return path
+		for _, dir := range append([]string{on.Dir}, on.Layers...) {
+			st, err := os.Lstat(filepath.Join(dir, strings.TrimPrefix(path, on.Mount)))
+			if err == nil && dir != "" && !st.IsDir() { // a directory is there as soon as something in it is
+				return path
+			}
 		}
 	}
 	return ""
 }
 
 // innermost is the filesystem that a path lies on.
-func innermost(uppers []layers.Upper, path string) (on *layers.Upper) {
+func innermost(uppers []change.Upper, path string) (on *change.Upper) {
 	for i, u := range uppers {
 		if below(path, u.Mount) && (on == nil || len(u.Mount) > len(on.Mount)) {
 			on = &uppers[i]

@@ -98,6 +98,14 @@ func (v *veil) absent(path string) {
 	}
 }
 
+// mountPoints makes the directories that a root of its own may lack and that
+// something is mounted on.
+func (v *veil) mountPoints() {
+	for _, dir := range []string{"/dev", "/proc", "/sys"} {
+		v.put(top, dir, emptyDir, func(s *linux.Script, p string) { s.Mkdir(p, 0o755) })
+	}
+}
+
 // write gives the box a file of its own instead of reality's.
 func (v *veil) write(path string, content []byte) {
 	if path, _ := v.resolve(path); path != "" {

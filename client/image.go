@@ -1,0 +1,82 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/forkbox/forkbox"
+)
+
+// ArchiveType is the media type of a snapshot on its way: a tar of an OCI image
+// layout.
+const ArchiveType = "application/vnd.forkbox.oci-archive.v1+tar"
+
+// Export writes BOX[@SNAPSHOT] to w as an OCI image in a tar. After an error
+// what was written is worth nothing.
+func (c *Client) Export(ctx context.Context, ref string, w io.Writer) error {
+	op := "export " + ref
+	resp, err := c.send(ctx, op, http.MethodGet, snapshotPath(ref, "export"), nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	out := &ownErrors{write: w}
+	_, err = io.Copy(out, resp.Body)
+	switch own := out.failed(); {
+	case own != nil:
+		return forkbox.Wrap(op, own)
+	case errors.Is(err, io.ErrUnexpectedEOF) && ctx.Err() == nil:
+		return forkbox.Errorf(forkbox.Internal, op, "the daemon broke off in the middle").
+			Hint("the daemon's log says why")
+	}
+	return lost(ctx, op, err)
+}
+
+// Import makes a box of an archive that Export, or another tool for OCI images,
+// wrote.
+func (c *Client) Import(ctx context.Context, r io.Reader, spec forkbox.ImportSpec) (done forkbox.Import, err error) {
+	q := url.Values{}
+	for name, value := range map[string]string{"name": spec.Name, "dir": spec.Dir, "net": string(spec.Net)} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	err = c.upload(ctx, "import a box", "/import?"+q.Encode(), r, &done)
+	return done, err
+}
+
+// AddBase unpacks what boxes can be made of: an image in a tar (kind "oci"), or
+// a root filesystem in a tar (kind "tar"). name is for people. A box is made of
+// it with From "base:" and the id.
+func (c *Client) AddBase(ctx context.Context, kind, name string, r io.Reader) (base forkbox.Base, err error) {
+	q := url.Values{"kind": {kind}, "name": {name}}
+	err = c.upload(ctx, "unpack "+name, "/bases?"+q.Encode(), r, &base)
+	return base, err
+}
+
+// upload sends what r has, however much that is. An error of r is its own, not
+// the daemon's.
+func (c *Client) upload(ctx context.Context, op, path string, r io.Reader, out any) error {
+	in := &ownErrors{read: r}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://forkbox/v1"+path, in)
+	if err != nil {
+		return forkbox.Errorf(forkbox.Invalid, op, "%w", err)
+	}
+	req.Header.Set("Content-Type", "application/x-tar")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if own := in.failed(); own != nil && ctx.Err() == nil {
+			return forkbox.Wrap(op, own)
+		}
+		return lost(ctx, op, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		return refusal(op, resp)
+	}
+	return lost(ctx, op, json.NewDecoder(resp.Body).Decode(out))
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+)
+
+// start tells a second side from the first path.
+func (d *differ) start(ctx context.Context, args []string) error {
+	ref, rest := args[0], args[1:]
+	if len(rest) > 0 && namesSnapshot(rest[0]) {
+		if d.against != "" {
+			return errors.New("--against and a second BOX@SNAPSHOT exclude each other")
+		}
+		// It reads from the first to the second: the second is what is looked at.
+		d.against, ref, rest = ref, rest[0], rest[1:]
+	}
+	return d.run(ctx, ref, rest)
+}
+
+// boxLetters are those of the names and ids of boxes.
+const boxLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+
+// namesSnapshot says whether an argument is BOX@SNAPSHOT and not a path:
+// node_modules/@types is one, and so is ./a@b.
+func namesSnapshot(arg string) bool {
+	box, snapshot, at := forkbox.SplitRef(arg)
+	return at && box != "" && strings.Trim(box, boxLetters) == "" && !strings.Contains(snapshot, "/")
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/forkbox/forkbox"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) exportVerb() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "export [-o FILE] BOX[@SNAPSHOT]",
+		Short: "Write a box to a file, to take it elsewhere",
+		Long: `Write a box as it is now, or was at a snapshot, as an OCI image in a tar. forkbox
+import makes a box of it on another machine. BOX@ is the last snapshot of BOX.
+
+A box that was forked from reality is exported as its changes, with a record of
+what they were made on: import says how the other machine differs. A box with a
+base of its own is whole: any tool for OCI images can run it.
+
+Without -o the archive goes to stdout, unless that is a terminal. FILE is there
+when all of it is, and not before.`,
+		Example: `  forkbox export -o try.tar try@green
+  forkbox export try | ssh elsewhere forkbox import - try`,
+		Args:              exactly(1, "a box: forkbox export BOX[@SNAPSHOT]"),
+		ValidArgsFunction: a.completeRefs(1),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.export(cmd.Context(), args[0], file) },
+	}
+	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this `file`; - is stdout")
+	return cmd
+}
+
+// exported is the document of export --json.
+type exported struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+}
+
+func (a *app) export(ctx context.Context, ref, file string) error {
+	toStdout := file == "" || file == "-"
+	const op = "export a box"
+	switch {
+	case toStdout && isTerminal(a.stdout):
+		return forkbox.Errorf(forkbox.Invalid, op, "an archive is nothing for a terminal").
+			Hint("name a file: forkbox export -o FILE %s", ref)
+	case toStdout && a.json:
+		return forkbox.Errorf(forkbox.Invalid, op, "stdout cannot have both the archive and the document of --json").
+			Hint("name a file: forkbox export -o FILE --json %s", ref)
+	}
+	moved := &flow{what: "exporting " + printable(ref)}
+	err := a.tidily(ctx, moved.text, func(ctx context.Context) error {
+		write := func(w io.Writer) error { return a.client().Export(ctx, ref, moved.writer(w)) }
+		if toStdout {
+			return write(a.stdout)
+		}
+		return writeWhole(file, write)
+	})
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.printJSON(exported{file, moved.done.Load()})
+	case !toStdout:
+		a.say("%s: %s", printable(file), size(moved.done.Load()))
+	}
+	return nil
+}
+
+// writeWhole has write fill a file that appears under its name when it is
+// complete. Whatever was there before stays until then, and if it fails.
+func writeWhole(file string, write func(io.Writer) error) error {
+	op := "write " + printable(file)
+	target, special, err := writeTarget(file)
+	if err != nil {
+		return forkbox.Errorf(forkbox.Invalid, op, "%w", err)
+	}
+	if special { // a device or a pipe: nothing that a file could take the place of
+		f, err := os.OpenFile(target, os.O_WRONLY, 0)
+		if err != nil {
+			return forkbox.Errorf(forkbox.Invalid, op, "%w", err)
+		}
+		defer f.Close()
+		return write(f)
+	}
+	part, err := createPart(target)
+	if err != nil {
+		return forkbox.Errorf(forkbox.Invalid, op, "%w", err)
+	}
+	defer os.Remove(part.Name()) // in vain once it has its name
+	defer part.Close()
+	if err := write(part); err != nil {
+		return err
+	}
+	if err := part.Sync(); err != nil {
+		return forkbox.Wrap(op, err)
+	}
+	return forkbox.Wrap(op, os.Rename(part.Name(), target))
+}

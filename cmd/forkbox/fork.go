@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/forkbox/forkbox"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) forkVerb() *cobra.Command {
+	var spec forkbox.ForkSpec
+	var net string
+	cmd := &cobra.Command{
+		Use:   "fork [--count N] [--net none|host] BOX[@SNAPSHOT] [NAME]",
+		Short: "Make other boxes of a box",
+		Long: `Make a box that begins as another one is now, or was at a snapshot, and print its
+name. From then on the two have nothing to do with each other. BOX@ is the last
+snapshot of BOX.
+
+With --count there are several, of the same moment, each with a number after
+NAME. A child that cannot be made is reported on stderr, and the exit code is 1;
+the others are there.`,
+		Example: `  forkbox fork try
+  forkbox fork try@green other
+  forkbox fork --count 3 try attempt
+  forkbox fork --count 8 --json try | jq -r '.children[].name'`,
+		Args:              between(1, 2, "a box: forkbox fork BOX[@SNAPSHOT] [NAME]"),
+		ValidArgsFunction: a.completeRefs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if spec.Count < 1 {
+				return errors.New("--count is one at least")
+			}
+			spec.Name, spec.Net = append(args, "")[1], forkbox.Net(net)
+			return a.fork(cmd.Context(), args[0], spec)
+		},
+	}
+	cmd.Flags().IntVar(&spec.Count, "count", 1, "how many")
+	cmd.Flags().StringVar(&net, "net", "", "network: none or host (default: as BOX has it)")
+	cmd.RegisterFlagCompletionFunc("net", cobra.FixedCompletions([]string{"none", "host"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("count", cobra.NoFileCompletions)
+	return cmd
+}
+
+// someFailed is what fork exits with when not all children were made.
+const someFailed = exitStatus(1)
+
+func (a *app) fork(ctx context.Context, ref string, spec forkbox.ForkSpec) error {
+	var made forkbox.Fork
+	err := a.patiently(ctx, "forking "+ref, func(ctx context.Context) (err error) {
+		made, err = a.client().Fork(ctx, ref, spec)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		err = a.printJSON(made)
+	} else {
+		err = a.showChildren(made)
+	}
+	for _, child := range made.Children {
+		if child.Error != nil && err == nil {
+			err = someFailed
+		}
+	}
+	return err
+}
+
+// showChildren has the names of those that are there on stdout, for a script,
+// and what went wrong with the others on stderr.
+func (a *app) showChildren(made forkbox.Fork) error {
+	if made.Snapshot.Paused > 0 {
+		a.say("paused %s while it was copied", pauseText(made.Snapshot.Paused))
+	}
+	for _, child := range made.Children {
+		if child.Error != nil {
+			a.reportChild(child)
+			continue
+		}
+		if _, err := fmt.Fprintln(a.stdout, child.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) reportChild(child forkbox.Child) {
+	name := child.Name
+	if name == "" {
+		name = "a child without a name"
+	}
+	a.say("%s %s: %s", a.paint(red, "error:"), printable(name), printable(child.Error.Error()))
+	for _, hint := range child.Error.Hints {
+		a.say("%s %s", a.paint(bold, "hint:"), printable(hint))
+	}
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/forkbox/forkbox"
+)
+
+func TestParseOrigin(t *testing.T) {
+	for from, want := range map[string]origin{
+		"":             {kind: "reality"},
+		"reality":      {kind: "reality"},
+		"empty":        {kind: "empty"},
+		"try@green":    {"snapshot", "try@green"},
+		"try@":         {"snapshot", "try@"},
+		"oci:a@b":      {"oci", "a@b"},
+		"oci:/x:y":     {"oci", "/x:y"},
+		"tar:-":        {"tar", "-"},
+		"dir:.":        {"dir", "."},
+		"dir:/a b@c:d": {"dir", "/a b@c:d"},
+	} {
+		if got, err := parseOrigin(from); err != nil || got != want {
+			t.Errorf("%q: %+v %v", from, got, err)
+		}
+	}
+	for _, from := range []string{"try", "oci:", "tar:", "zip:x", "@", "@green", "/etc", "base:1", "a:b@c", "Reality"} {
+		_, err := parseOrigin(from)
+		var e *forkbox.Error
+		if !errors.As(err, &e) || e.Code != forkbox.Invalid {
+			t.Errorf("%q: %v", from, err)
+		}
+	}
+}
+
+func TestDirectoriesAreMadeAbsolute(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, _ := os.Getwd()
+	got, err := origin{"dir", "sub/../x"}.resolve(t.Context(), nil, nil)
+	if err != nil || got != "dir:"+filepath.Join(here, "x") {
+		t.Error(got, err)
+	}
+}
+
+func layout(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"oci-layout": "{}", "index.json": "[]", "blobs/sha256/aa": "one", "blobs/sha256/bb": "two",
+		"secret": "not part of it", "blobs2/x": "nor this",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestLayoutAsTar: what belongs to a layout is sent, and nothing else.
+func TestLayoutAsTar(t *testing.T) {
+	in, err := openArchive(layout(t), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var got []string
+	for r := tar.NewReader(in); ; {
+		head, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(r)
+		got = append(got, head.Name+"="+string(text))
+	}
+	if want := "oci-layout={} index.json=[] blobs/sha256/aa=one blobs/sha256/bb=two"; strings.Join(got, " ") != want {
+		t.Error(got)
+	}
+}
+
+func TestLinksInALayoutAreRefused(t *testing.T) {
+	for _, name := range []string{"blobs/sha256/cc", "blobs"} {
+		dir := layout(t)
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("/etc", filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		in, err := openArchive(dir, true)
+		if err == nil {
+			_, err = io.Copy(io.Discard, in)
+			in.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "is not a file") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestOpenArchiveSaysWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	for _, row := range []struct {
+		path  string
+		image bool
+		want  string
+	}{
+		{filepath.Join(dir, "nosuch"), true, "no such file"}, {dir, true, "oci-layout"}, {dir, false, "it is a directory"},
+	} {
+		if _, err := openArchive(row.path, row.image); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%+v: %v", row, err)
+		}
+	}
+}
+
+// TestWriteWhole: a file appears when it is complete; until then, and if it
+// fails, what was there stays and nothing is left beside it.
+func TestWriteWhole(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "out.tar")
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("out.tar", link); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	if err := writeWhole(file, func(w io.Writer) error { io.WriteString(w, "half"); return broken }); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	expectFiles(t, dir, "link")
+	if err := writeWhole(file, func(w io.Writer) error { io.WriteString(w, "one"); expectMissing(t, file); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeWhole(link, func(w io.Writer) error { io.WriteString(w, "two"); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	expectFiles(t, dir, "link", "out.tar")
+	if text, _ := os.ReadFile(file); string(text) != "two" {
+		t.Errorf("%q", text)
+	}
+	if err := writeWhole(dir, func(io.Writer) error { return nil }); err == nil {
+		t.Error("a directory was written")
+	}
+	if err := writeWhole(os.DevNull, func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Lstat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Errorf("%s was replaced: %v", os.DevNull, err)
+	}
+}
+
+func expectMissing(t *testing.T, file string) {
+	t.Helper()
+	if _, err := os.Lstat(file); err == nil {
+		t.Errorf("%s is there already", file)
+	}
+}
+
+func expectFiles(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("there are %v, want %v", got, want)
+	}
+}
+
+func TestFlowText(t *testing.T) {
+	f := &flow{what: "importing x", total: 2_000_000}
+	if got := f.text(); got != "importing x" {
+		t.Error(got)
+	}
+	io.Copy(io.Discard, f.reader(bytes.NewReader(make([]byte, 1_000_000))))
+	if got := f.text(); got != "importing x, 1.0 MB of 2.0 MB" {
+		t.Error(got)
+	}
+	f.total = 0
+	f.writer(io.Discard).Write(make([]byte, 500_000))
+	if got := f.text(); got != "importing x, 1.5 MB" {
+		t.Error(got)
+	}
+}

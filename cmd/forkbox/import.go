@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) importVerb() *cobra.Command {
+	var net string
+	cmd := &cobra.Command{
+		Use:   "import [--net none|host] FILE|- [NAME]",
+		Short: "Make a box of a file that export wrote",
+		Long: `Make a box of what forkbox export wrote, here or on another machine, and print its
+name. FILE may be any other OCI image, too: in a tar, or the directory of a
+layout. - is stdin.
+
+Changes that were made on another machine are taken as they are. How this one
+differs from it, in its packages for instance, is on stderr.`,
+		Example: `  forkbox import try.tar
+  forkbox import try.tar again
+  ssh elsewhere forkbox export try | forkbox import -`,
+		Args:              between(1, 2, "a file: forkbox import FILE [NAME]"),
+		ValidArgsFunction: completeOneFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			spec := forkbox.ImportSpec{Name: append(args, "")[1], Net: forkbox.Net(net)}
+			return a.importFile(cmd.Context(), args[0], spec)
+		},
+	}
+	cmd.Flags().StringVar(&net, "net", "", "network: none (loopback only; if nothing is said) or host")
+	cmd.RegisterFlagCompletionFunc("net", cobra.FixedCompletions([]string{"none", "host"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (a *app) importFile(ctx context.Context, file string, spec forkbox.ImportSpec) error {
+	in, err := openArchive(file, true)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	c := a.client()
+	defer c.Close()
+	return a.importFrom(ctx, c, in, spec)
+}
+
+func (a *app) importFrom(ctx context.Context, c *client.Client, in *archive, spec forkbox.ImportSpec) error {
+	moved := &flow{what: "importing " + printable(in.name), total: in.size}
+	var done forkbox.Import
+	err := a.tidily(ctx, moved.text, func(ctx context.Context) (err error) {
+		done, err = c.Import(ctx, moved.reader(in), spec)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(done)
+	}
+	a.tellDifferences(done.Differences)
+	_, err = fmt.Fprintln(a.stdout, done.Box.Name)
+	return err
+}
+
+// shownDifferences is how many fit on a screen; --json has them all.
+const shownDifferences = 10
+
+func (a *app) tellDifferences(list []forkbox.Difference) {
+	if len(list) == 0 {
+		return
+	}
+	a.say("%s this machine is not the one that it was made on:", a.paint(yellow, "note:"))
+	for i, d := range list {
+		if i == shownDifferences {
+			a.say("  … and %d more; --json lists all", len(list)-i)
+			return
+		}
+		a.say("  %s", differenceText(d))
+	}
+}
+
+func differenceText(d forkbox.Difference) string {
+	what := d.Kind
+	if d.Name != "" && d.Name != d.Kind {
+		what += " " + d.Name
+	}
+	switch {
+	case d.Have == "" && d.Want == "":
+		return printable(what + " is missing here")
+	case d.Have == "":
+		return printable(what + " is missing here; there it was " + d.Want)
+	case d.Want == "":
+		return printable(what + " is " + d.Have + " here; there it was not")
+	}
+	return printable(what + " is " + d.Have + " here; there it was " + d.Want)
+}

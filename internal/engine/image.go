@@ -1,0 +1,255 @@
+package engine
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// imager is a provider whose snapshots can leave the machine as images, and
+// whose boxes can begin as one.
+type imager interface {
+	// Export writes an archive.
+	Export(ctx context.Context, box forkbox.Box, s forkbox.Snapshot, w io.Writer) error
+	// ReadImage unpacks one. newLayer names what it makes.
+	ReadImage(ctx context.Context, who forkbox.Owner, r io.Reader, newLayer func() string) (forkbox.Arrival, error)
+	// ReadTar unpacks a root directory.
+	ReadTar(ctx context.Context, who forkbox.Owner, r io.Reader) (forkbox.Base, error)
+	// EmptyRoot is a root directory with nothing in it.
+	EmptyRoot(ctx context.Context, who forkbox.Owner) (forkbox.Base, error)
+	// CheckDir says where a directory really is, if it can be a base.
+	CheckDir(dir string, who forkbox.Owner) (string, error)
+}
+
+func (e *Engine) images(op string) (imager, error) {
+	if p, ok := e.provider.(imager); ok {
+		return p, nil
+	}
+	return nil, forkbox.Errorf(forkbox.Unsupported, op, "provider %s knows no images", e.provider.Name())
+}
+
+// Export writes a snapshot, or a box as it is now, as an archive of an image.
+func (e *Engine) Export(ctx context.Context, who forkbox.Owner, ref string, w io.Writer) error {
+	const op = "export"
+	p, err := e.images(op)
+	if err != nil {
+		return err
+	}
+	ctx, end, err := e.begin(ctx, op)
+	if err != nil {
+		return err
+	}
+	defer end()
+	box, s, release, err := e.toExport(ctx, op, who, ref)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return forkbox.Wrap(op, p.Export(ctx, box, s, w))
+}
+
+// toExport finds the snapshot and keeps its layers until release is called.
+// The box's turn is not held meanwhile: an export may take long.
+func (e *Engine) toExport(ctx context.Context, op string, who forkbox.Owner, ref string) (box forkbox.Box, s forkbox.Snapshot, release func(), err error) {
+	name, snapshot, at := forkbox.SplitRef(ref)
+	box, err = e.change(ctx, op, who, name, func(ctx context.Context, h *handle, box *forkbox.Box) error {
+		if s, err = e.snapshotFor(ctx, h, box, snapshot, at); err != nil {
+			return err
+		}
+		release = e.creating(append(s.Layers, s.Base.Root)...)
+		return nil
+	})
+	return box, s, release, err
+}
+
+// Import makes a box of an archive that Export, or another program, wrote.
+func (e *Engine) Import(ctx context.Context, who forkbox.Owner, r io.Reader, spec forkbox.ImportSpec) (in forkbox.Import, err error) {
+	const op = "import"
+	p, err := e.images(op)
+	if err != nil {
+		return in, err
+	}
+	create := CreateSpec{Name: spec.Name, Dir: spec.Dir, Net: spec.Net}
+	if err := create.check(); err != nil {
+		return in, err
+	}
+	ctx, end, err := e.begin(ctx, op)
+	if err != nil {
+		return in, err
+	}
+	defer end()
+	arrived, release, err := e.unpack(ctx, p, who, r)
+	if err != nil {
+		return in, forkbox.Wrap(op, err)
+	}
+	defer release()
+	in.Differences = arrived.Differences
+	in.Box, err = e.fromArrival(ctx, who, create, arrived)
+	if err != nil {
+		e.sweepSoon()
+	}
+	return in, err
+}
+
+// unpack reads an image. What it makes is kept until release is called.
+func (e *Engine) unpack(ctx context.Context, p imager, who forkbox.Owner, r io.Reader) (a forkbox.Arrival, release func(), err error) {
+	var releases []func()
+	release = func() {
+		for _, r := range releases {
+			r()
+		}
+	}
+	a, err = p.ReadImage(ctx, who, r, func() string {
+		id := newID()
+		releases = append(releases, e.creating(id))
+		return id
+	})
+	if err != nil {
+		release()
+		e.sweepSoon()
+		return a, nil, err
+	}
+	releases = append(releases, e.creating(a.Base.Root))
+	return a, release, nil
+}
+
+func (e *Engine) fromArrival(ctx context.Context, who forkbox.Owner, spec CreateSpec, a forkbox.Arrival) (forkbox.Box, error) {
+	box, err := e.newBox(who, spec)
+	if err != nil {
+		return box, err
+	}
+	fence := box.Base.Fence
+	box.Base, box.Layers = a.Base, a.Layers
+	box.Base.Fence = fence
+	if !a.Base.IsReality() {
+		box.Env = baseEnv(a.Base)
+	}
+	box.Dir = orElse(spec.Dir, orElse(a.Base.Dir, orElse(box.Dir, "/")))
+	return e.add(ctx, box, e.scan)
+}
+
+// baseEnv is what commands in a root of its own start with.
+func baseEnv(b forkbox.Base) []string {
+	if len(b.Env) > 0 {
+		return b.Env
+	}
+	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "TERM=xterm"}
+}
+
+// uploads are bases that were brought and that no box begins as yet.
+type uploads struct {
+	mu   sync.Mutex
+	kept map[string]upload
+}
+
+type upload struct {
+	base forkbox.Base
+	uid  int
+}
+
+// uploadAge is how long one waits for its box.
+const uploadAge = 10 * time.Minute
+
+// AddBase unpacks a root directory that boxes can begin as: `oci` is an archive
+// of an image, `tar` one of the directory itself. Its Name is what Create takes.
+func (e *Engine) AddBase(ctx context.Context, who forkbox.Owner, kind, name string, r io.Reader) (base forkbox.Base, err error) {
+	const op = "add base"
+	p, err := e.images(op)
+	if err != nil {
+		return base, err
+	}
+	ctx, end, err := e.begin(ctx, op)
+	if err != nil {
+		return base, err
+	}
+	defer end()
+	switch kind {
+	case "tar":
+		base, err = p.ReadTar(ctx, who, r)
+	case "oci":
+		var a forkbox.Arrival
+		var release func()
+		if a, release, err = e.unpack(ctx, p, who, r); err == nil {
+			defer release()
+			base = a.Base
+		}
+		if err == nil && base.IsReality() {
+			err = forkbox.Errorf(forkbox.Invalid, op, "it holds changes to a machine, not a whole one").
+				Hint("forkbox import makes a box of it")
+			e.sweepSoon()
+		}
+	default:
+		err = forkbox.Errorf(forkbox.Invalid, op, "there is no kind of base %q", kind).Hint("it is oci or tar")
+	}
+	if err != nil {
+		return base, forkbox.Wrap(op, err)
+	}
+	base.Name = name
+	return base, e.keepUpload(base, who)
+}
+
+// keepUpload keeps a base for the box that it was brought for. Its Root stays
+// the provider's business: what the caller gets is a ticket.
+func (e *Engine) keepUpload(base forkbox.Base, who forkbox.Owner) error {
+	id, release := uploadID(base), e.creating(base.Root)
+	e.uploads.mu.Lock()
+	defer e.uploads.mu.Unlock()
+	if e.uploads.kept == nil {
+		e.uploads.kept = map[string]upload{}
+	}
+	e.uploads.kept[id] = upload{base, who.UID}
+	e.work.Go(func() {
+		select {
+		case <-time.After(uploadAge):
+		case <-e.ctx.Done():
+		}
+		release()
+		e.sweepSoon()
+	})
+	return nil
+}
+
+// uploadID names a base in CreateSpec.From, after "base:".
+func uploadID(base forkbox.Base) string {
+	return base.Root[strings.LastIndexByte(base.Root, '/')+1:]
+}
+
+// fromBase makes a box of something that is not reality.
+func (e *Engine) fromBase(ctx context.Context, who forkbox.Owner, spec CreateSpec) (forkbox.Box, error) {
+	base, err := e.base(ctx, who, spec.From)
+	if err != nil {
+		return forkbox.Box{}, err
+	}
+	defer e.creating(base.Root)()
+	spec.Dir, spec.Env = "", nil // the caller's are of another machine
+	return e.fromArrival(ctx, who, spec, forkbox.Arrival{Base: base})
+}
+
+func (e *Engine) base(ctx context.Context, who forkbox.Owner, from string) (base forkbox.Base, err error) {
+	const op = "create box"
+	p, err := e.images(op)
+	if err != nil {
+		return base, err
+	}
+	kind, name, _ := strings.Cut(from, ":")
+	switch kind {
+	case "empty":
+		return p.EmptyRoot(ctx, who)
+	case "dir":
+		base = forkbox.Base{Kind: kind, Name: name, Dir: "/"}
+		base.Root, err = p.CheckDir(name, who)
+		return base, err
+	}
+	e.uploads.mu.Lock()
+	defer e.uploads.mu.Unlock()
+	if u, ok := e.uploads.kept[name]; ok && u.uid == who.UID {
+		u.base.Dir = orElse(u.base.Dir, "/")
+		return u.base, nil
+	}
+	return base, forkbox.Errorf(forkbox.NotFound, op, "there is no base %q", name).
+		Hint("bring it again: forkbox new --from tar:FILE or oci:LAYOUT")
+}

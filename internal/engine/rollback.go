@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/forkbox/forkbox"
+)
+
+// autoKept is how many snapshots that rollbacks made a box keeps.
+const autoKept = 10
+
+// Rollback has a box be again as a snapshot of it. What it was is kept as a
+// snapshot, so that a rollback can be rolled back.
+func (e *Engine) Rollback(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.RollbackSpec) (r forkbox.Rollback, err error) {
+	const op = "roll back"
+	p, err := e.layers(op)
+	if err != nil {
+		return r, err
+	}
+	r.Box, err = e.change(ctx, op, who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
+		if r.To, err = e.findSnapshot(ctx, *box, spec.To); err != nil {
+			return err
+		}
+		if err := e.stillFor(ctx, op, h, box, spec.Force); err != nil {
+			return err
+		}
+		ctx = context.WithoutCancel(ctx)
+		if r.Kept, err = e.rollback(ctx, p, box, r.To); err != nil {
+			return err
+		}
+		e.forgetOldest(ctx, *box)
+		if box.Pinned {
+			_, err = e.wake(ctx, h, box)
+		}
+		return err
+	})
+	return r, err
+}
+
+// stillFor brings a box to rest. What runs in it ends only if force says so.
+func (e *Engine) stillFor(ctx context.Context, op string, h *handle, box *forkbox.Box, force bool) error {
+	err := e.atRest(ctx, op, h, box)
+	a := h.current()
+	if forkbox.CodeOf(err) != forkbox.Busy || a == nil {
+		return err
+	}
+	if !force {
+		return forkbox.Errorf(forkbox.Busy, op, "processes are running in %s, and they would end", box.Name).
+			Hint("end them and go on: --force").
+			Hint("see them: forkbox ps %s", box.Name)
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := e.halt(ctx, h, a, box, e.stopGrace); err != nil {
+		return err
+	}
+	return e.atRest(ctx, op, h, box)
+}
+
+// rollback keeps what the box is and has it lie over the snapshot's layers.
+func (e *Engine) rollback(ctx context.Context, p layered, box *forkbox.Box, to forkbox.Snapshot) (forkbox.Snapshot, error) {
+	kept, err := e.newSnapshot(ctx, *box, forkbox.SnapshotSpec{Message: "before the rollback to " + to.Name}, autoPrefix)
+	if err != nil {
+		return kept, err
+	}
+	blank, err := p.Blank(ctx, *box)
+	if err != nil {
+		return kept, err
+	}
+	after := *box
+	after.Layers, after.Saving, after.At = to.Layers, newID(), to.ID
+	// With the fence of then: a sync since has told the box of edits to
+	// reality that the snapshot does not know.
+	after.Base, after.Unresolved = to.Base, to.Unresolved
+	if blank {
+		defer e.sweepSoon() // a layer of nothing
+	} else {
+		kept.Layers = prepend(after.Saving, box.Layers)
+	}
+	return kept, e.shelve(ctx, p, box, after, kept)
+}
+
+// forgetOldest removes what rollbacks long ago kept.
+func (e *Engine) forgetOldest(ctx context.Context, box forkbox.Box) {
+	all, err := e.ledger.Snapshots(ctx, box.ID)
+	if err != nil {
+		return
+	}
+	all = slices.DeleteFunc(all, func(s forkbox.Snapshot) bool { return !s.Auto || s.ID == box.At })
+	for _, s := range all[:max(0, len(all)-autoKept)] {
+		if children, err := e.childrenOf(ctx, s); err != nil || len(children) > 0 {
+			continue
+		}
+		if err := e.ledger.DeleteSnapshot(ctx, s.ID); err == nil {
+			e.sweepSoon()
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/forkbox/forkbox"
+)
+
+// measured is a provider that knows what its files take.
+type measured interface {
+	Usage(ctx context.Context) (forkbox.Stored, error)
+}
+
+// Usage says what takes the space of who's boxes.
+func (e *Engine) Usage(ctx context.Context, who forkbox.Owner) (u forkbox.Usage, err error) {
+	const op = "measure"
+	ctx, end, err := e.begin(ctx, op)
+	if err != nil {
+		return u, err
+	}
+	defer end()
+	h, err := e.holdings(ctx, op)
+	if err != nil {
+		return u, err
+	}
+	u = forkbox.Usage{Total: h.stored.Total, Other: h.stored.Other, Shared: h.shared()}
+	for _, b := range h.boxes {
+		if b.Owner.UID == who.UID {
+			u.Items = append(u.Items, h.boxItem(b))
+		}
+	}
+	for _, s := range h.snapshots {
+		if s.Owner.UID == who.UID {
+			u.Items = append(u.Items, h.item("snapshot", s.ID, s.BoxName+"@"+s.Name, s.Layers, ""))
+		}
+	}
+	for _, t := range h.templates {
+		if t.Owner.UID == who.UID {
+			u.Items = append(u.Items, h.item("template", t.ID, t.Name, t.Layers, t.Base.Root))
+		}
+	}
+	slices.SortStableFunc(u.Items, func(a, b forkbox.UsedItem) int { return cmp.Compare(b.Own, a.Own) })
+	return u, nil
+}
+
+// holdings is everything there is, what it takes, and who needs which layer.
+type holdings struct {
+	stored    forkbox.Stored
+	boxes     []forkbox.Box
+	snapshots []forkbox.Snapshot
+	templates []forkbox.Template
+	// users are, by layer or root, the ids of what needs it.
+	users map[string]map[string]bool
+}
+
+func (e *Engine) holdings(ctx context.Context, op string) (h holdings, err error) {
+	p, ok := e.provider.(measured)
+	if !ok {
+		return h, forkbox.Errorf(forkbox.Unsupported, op, "provider %s does not know", e.provider.Name())
+	}
+	if h.boxes, err = e.ledger.Boxes(ctx, nil); err != nil {
+		return h, err
+	}
+	if h.snapshots, err = e.ledger.SnapshotsOf(ctx, nil); err != nil {
+		return h, err
+	}
+	if h.templates, err = e.ledger.Templates(ctx, nil); err != nil {
+		return h, err
+	}
+	h.count()
+	h.stored, err = p.Usage(ctx)
+	return h, forkbox.Wrap(op, err)
+}
+
+func (h *holdings) count() {
+	h.users = map[string]map[string]bool{}
+	use := func(id string, things ...string) {
+		for _, t := range things {
+			if h.users[t] == nil {
+				h.users[t] = map[string]bool{}
+			}
+			h.users[t][id] = true
+		}
+	}
+	for _, b := range h.boxes {
+		use(b.ID, b.Layers...)
+		use(b.ID, b.Base.Root)
+	}
+	for _, s := range h.snapshots {
+		use(s.ID, s.Layers...)
+	}
+	for _, t := range h.templates {
+		use(t.ID, t.Layers...)
+		use(t.ID, t.Base.Root)
+	}
+}
+
+// shared is what more than one thing needs, each once.
+func (h *holdings) shared() (sum int64) {
+	for _, kind := range []map[string]forkbox.StoredBytes{h.stored.Layers, h.stored.Roots} {
+		for id, b := range kind {
+			if len(h.users[id]) > 1 {
+				sum += b.All
+			}
+		}
+	}
+	return sum
+}
+
+// boxItem: a box goes with its snapshots, so what only they need is its own.
+func (h *holdings) boxItem(b forkbox.Box) forkbox.UsedItem {
+	mine, things := map[string]bool{b.ID: true}, slices.Clone(b.Layers)
+	for _, s := range h.snapshots {
+		if s.Box == b.ID {
+			mine[s.ID] = true
+			things = append(things, s.Layers...)
+		}
+	}
+	item := forkbox.UsedItem{Kind: "box", ID: b.ID, Name: b.Name}
+	top := h.stored.Boxes[b.ID]
+	item.Own, item.All, item.Files = top.Own, top.All, top.Files
+	h.add(&item, mine, things, b.Base.Root)
+	return item
+}
+
+func (h *holdings) item(kind, id, name string, layers []string, root string) forkbox.UsedItem {
+	item := forkbox.UsedItem{Kind: kind, ID: id, Name: name}
+	h.add(&item, map[string]bool{id: true}, layers, root)
+	return item
+}
+
+// add counts layers and a root for something; what nobody but mine needs is
+// its own.
+func (h *holdings) add(item *forkbox.UsedItem, mine map[string]bool, layers []string, root string) {
+	seen := map[string]bool{}
+	count := func(id string, b forkbox.StoredBytes) {
+		if seen[id] {
+			return
+		}
+		seen[id] = true
+		item.All, item.Files = item.All+b.All, item.Files+b.Files
+		for user := range h.users[id] {
+			if !mine[user] {
+				return
+			}
+		}
+		item.Own += b.Own
+	}
+	for _, l := range layers {
+		count(l, h.stored.Layers[l])
+	}
+	if root != "" {
+		count(root, h.stored.Roots[root])
+	}
+}

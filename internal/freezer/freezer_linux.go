@@ -1,0 +1,62 @@
+package freezer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// limit is how long freezing may take: a process that waits for a disk or a
+// network filesystem cannot be frozen before that answers.
+const limit = 10 * time.Second
+
+// Frozen is a box whose processes stand still.
+type Frozen struct {
+	How   string // "cgroup" or "signals"
+	since time.Time
+	thaw  func() error
+}
+
+// Thaw lets the processes go on and says for how long they stood still.
+func (f *Frozen) Thaw() (time.Duration, error) {
+	err := f.thaw()
+	return time.Since(f.since), forkbox.Wrap("let the box go on", err)
+}
+
+// Freeze stops all processes below init, the first process of a box, whose
+// pid this is as the caller sees it. A note of what was done is kept in the
+// file note, for [Recover], until they go on.
+func Freeze(ctx context.Context, init int, id, note string) (*Frozen, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	f := &Frozen{How: "cgroup", since: time.Now()}
+	err := f.byGroup(ctx, init, id, note)
+	if errors.Is(err, errNoGroup) {
+		f.How = "signals"
+		err = f.bySignals(ctx, init, note)
+	}
+	if err != nil {
+		return nil, forkbox.Wrap("freeze the box", err)
+	}
+	return f, nil
+}
+
+// settle calls step until it says that nothing is left to do.
+func settle(ctx context.Context, step func() (done bool, err error)) error {
+	wait := 100 * time.Microsecond
+	for {
+		done, err := step()
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return forkbox.Errorf(forkbox.Busy, "freeze the box", "its processes did not stand still: %w", ctx.Err()).
+				Hint("one of them may wait for a disk or network filesystem; try again, or stop the box first")
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, 10*time.Millisecond)
+	}
+}

@@ -1,0 +1,143 @@
+package layers
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// xattrMax is the kernel's bound for the names of a file's extended
+// attributes, and for the value of one.
+const xattrMax = 64 << 10
+
+// attributes are what a file has besides its content.
+type attributes struct {
+	st     unix.Stat_t
+	xattrs []xattr
+}
+
+type xattr struct {
+	name  string
+	value []byte
+}
+
+// handle is an open file: for I/O, or with O_PATH, which is all that can be
+// had of a symlink or a fifo.
+type handle struct {
+	fd   int
+	real bool
+}
+
+// attributes reads those of a file that was just opened with flags, and
+// closes it after an error.
+func (c *cloner) attributes(fd int, flags uint64) (int, *attributes, error) {
+	a := &attributes{}
+	err := unix.Fstat(fd, &a.st)
+	if err == nil {
+		a.xattrs, err = handle{fd, flags&unix.O_PATH == 0}.xattrs(c.buf)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, nil, err
+	}
+	return fd, a, nil
+}
+
+func (h handle) xattrs(buf []byte) ([]xattr, error) {
+	n, err := h.list(buf)
+	if errors.Is(err, unix.ENOTSUP) || n == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list its attributes: %w", err)
+	}
+	var all []xattr
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(buf[:n]), "\x00"), "\x00") {
+		n, err := h.get(name, buf)
+		if errors.Is(err, unix.ENODATA) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read its attribute %q: %w", name, err)
+		}
+		all = append(all, xattr{name, bytes.Clone(buf[:n])})
+	}
+	return all, nil
+}
+
+// dress gives a new file the attributes of another. The order matters: chown
+// clears setuid and capabilities, an ACL changes the mode, the mode may forbid
+// us to set an attribute, and all of that changes times.
+func (h handle) dress(a *attributes) error {
+	var now unix.Stat_t
+	if err := unix.Fstat(h.fd, &now); err != nil {
+		return err
+	}
+	if now.Uid != a.st.Uid || now.Gid != a.st.Gid {
+		if err := unix.Fchownat(h.fd, "", int(a.st.Uid), int(a.st.Gid), unix.AT_EMPTY_PATH); err != nil {
+			return fmt.Errorf("set its owner: %w", err)
+		}
+	}
+	for _, x := range a.xattrs {
+		if err := h.set(x); err != nil {
+			return fmt.Errorf("set its attribute %q: %w", x.name, err)
+		}
+	}
+	if a.st.Mode&unix.S_IFMT != unix.S_IFLNK {
+		if err := h.chmod(a.st.Mode & 0o7777); err != nil {
+			return fmt.Errorf("set its mode: %w", err)
+		}
+	}
+	times := []unix.Timespec{a.st.Atim, a.st.Mtim}
+	if err := unix.UtimesNanoAt(h.fd, "", times, unix.AT_EMPTY_PATH); err != nil {
+		return fmt.Errorf("set its time: %w", err)
+	}
+	return nil
+}
+
+// set sets an attribute. A security module labels files by itself, and lets
+// nobody else do it: its labels are as it wants them.
+func (h handle) set(x xattr) error {
+	var err error
+	if h.real {
+		err = unix.Fsetxattr(h.fd, x.name, x.value, 0)
+	} else {
+		err = unix.Setxattr(procPath(h.fd), x.name, x.value, 0)
+	}
+	if err != nil && label(x.name) {
+		return nil
+	}
+	return err
+}
+
+func label(name string) bool {
+	switch name {
+	case "security.selinux", "security.ima", "security.evm", "security.SMACK64":
+		return true
+	}
+	return false
+}
+
+func (h handle) list(buf []byte) (int, error) {
+	if h.real {
+		return unix.Flistxattr(h.fd, buf)
+	}
+	return unix.Listxattr(procPath(h.fd), buf)
+}
+
+func (h handle) get(name string, buf []byte) (int, error) {
+	if h.real {
+		return unix.Fgetxattr(h.fd, name, buf)
+	}
+	return unix.Getxattr(procPath(h.fd), name, buf)
+}
+
+func (h handle) chmod(mode uint32) error {
+	if h.real {
+		return unix.Fchmod(h.fd, mode)
+	}
+	return unix.Chmod(procPath(h.fd), mode)
+}

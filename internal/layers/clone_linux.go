@@ -1,0 +1,235 @@
+package layers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+)
+
+const opClone = "copy a box's files"
+
+// cloner copies a tree so that overlayfs cannot tell the copy from it:
+// content with its holes, modes, owners, all extended attributes, times, hard
+// links, and files of every type. What it does not carry over are the flags of
+// chattr and the time of birth.
+type cloner struct {
+	ctx    context.Context
+	share  sharing
+	still  bool // nobody uses the source: what is locked may be unlocked for a moment
+	src    chain
+	dst    chain
+	root   string // the directory that the copy is made in
+	linked map[inode]*linked
+	path   []string // where it is, for people
+	buf    []byte
+}
+
+// cloneTree copies from/upper to to/upper, and nothing else that is in from.
+// to exists and is empty. After an error it holds whatever was copied.
+func cloneTree(ctx context.Context, from, to string, share sharing, still bool) error {
+	c := &cloner{ctx: ctx, share: share, still: still, root: to, linked: map[inode]*linked{}, buf: make([]byte, xattrMax)}
+	defer c.src.close()
+	defer c.dst.close()
+	for dir, chain := range map[string]*chain{from: &c.src, to: &c.dst} {
+		fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("open %s: %w", dir, err)
+		}
+		if err := chain.push(fd); err != nil {
+			return err
+		}
+	}
+	// Else everything would inherit what somebody decreed for the store.
+	_ = unix.Removexattr(to, "system.posix_acl_default")
+	if err := c.entry("upper"); err != nil {
+		return err
+	}
+	return c.dropLinks()
+}
+
+// entry copies one name of the directory that the walk is in.
+func (c *cloner) entry(name string) error {
+	c.path = append(c.path, name)
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	err := c.reach(func(dir int) error { return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	if err == nil {
+		err = c.copy(name, &st)
+	}
+	if err != nil {
+		return c.failed(err)
+	}
+	c.path = c.path[:len(c.path)-1]
+	return nil
+}
+
+func (c *cloner) copy(name string, st *unix.Stat_t) (err error) {
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return c.directory(name)
+	}
+	if linked, err := c.relink(name, st); linked || err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFREG {
+		err = c.file(name)
+	} else {
+		err = c.special(name, st)
+	}
+	if err == nil && st.Nlink > 1 {
+		err = c.remember(name, st)
+	}
+	return err
+}
+
+// directory copies a directory and what is in it. It gets its attributes
+// last: until then it must be writable, must not hand down a default ACL, and
+// its time changes.
+func (c *cloner) directory(name string) error {
+	src, attrs, err := c.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0o500)
+	if err != nil {
+		return err
+	}
+	if err := c.src.push(src); err != nil {
+		return err
+	}
+	names, err := listAll(src)
+	if err != nil {
+		return err
+	}
+	if err := c.descend(name); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := c.entry(name); err != nil {
+			return err
+		}
+	}
+	return c.ascend(attrs)
+}
+
+func (c *cloner) descend(name string) error {
+	if err := unix.Mkdirat(c.dst.here(), name, 0o700); err != nil {
+		return err
+	}
+	dst, err := openIn(c.dst.here(), name, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	return c.dst.push(dst)
+}
+
+// ascend finishes a directory. Its attributes may forbid us to go up from
+// there, hence the order.
+func (c *cloner) ascend(attrs *attributes) error {
+	err := c.src.raise(func(dir int, name string) (fd int, err error) {
+		err = c.reach(func(dir int) error {
+			fd, err = openUp(dir, name)
+			return err
+		})
+		return fd, err
+	})
+	if err == nil {
+		err = c.dst.raise(func(dir int, name string) (int, error) {
+			return unix.Openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		})
+	}
+	if err == nil {
+		err = handle{c.dst.here(), true}.dress(attrs)
+	}
+	if err != nil {
+		return err
+	}
+	c.src.pop()
+	c.dst.pop()
+	return nil
+}
+
+// file copies a regular file.
+func (c *cloner) file(name string) error {
+	src, attrs, err := c.open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0o400)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(src)
+	if attrs.st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return errors.New("it was replaced meanwhile")
+	}
+	dst, err := unix.Openat(c.dst.here(), name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dst)
+	if err := c.content(dst, src, attrs.st.Size); err != nil {
+		return err
+	}
+	return handle{dst, true}.dress(attrs)
+}
+
+// special copies a symlink, fifo, socket or device; a whiteout is a device.
+func (c *cloner) special(name string, st *unix.Stat_t) error {
+	src, attrs, err := c.open(name, unix.O_PATH, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(src)
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		err = c.symlink(src, name)
+	} else {
+		err = unix.Mknodat(c.dst.here(), name, st.Mode&unix.S_IFMT|0o600, int(st.Rdev))
+	}
+	if err != nil {
+		return err
+	}
+	dst, err := openIn(c.dst.here(), name, unix.O_PATH)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dst)
+	return handle{dst, false}.dress(attrs)
+}
+
+func (c *cloner) symlink(src int, name string) error {
+	n, err := unix.Readlinkat(src, "", c.buf[:unix.PathMax])
+	if err != nil {
+		return err
+	}
+	return unix.Symlinkat(string(c.buf[:n]), c.dst.here(), name)
+}
+
+// failed says which file it was. Directories on the way up add nothing.
+func (c *cloner) failed(err error) error {
+	var done *forkbox.Error
+	if errors.As(err, &done) || c.ctx.Err() != nil {
+		return err
+	}
+	path := shorten(strings.Join(c.path[1:], "/"))
+	e := forkbox.Errorf(forkbox.Internal, opClone, "%q: %w", path, err).About(path, err.Error())
+	switch {
+	case errors.Is(err, errLocked):
+		e.Code = forkbox.Busy
+		e.Hint("stop the box, or let its owner read the file")
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		e.Code = forkbox.Denied
+	case errors.Is(err, errNoSharing):
+		e.Code = forkbox.Unsupported
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		e.Hint("free some space on the store's filesystem")
+	}
+	return e
+}
+
+// shorten keeps a box from filling a screen with a path.
+func shorten(path string) string {
+	const end = 200
+	if len(path) <= 2*end {
+		return path
+	}
+	return path[:end] + "…" + path[len(path)-end:]
+}

@@ -1,0 +1,105 @@
+package layers
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The ioctls of btrfs. FICLONE began as one of them; it differs by its number
+// (9) and by its argument (an int), and is encoded rightly for every processor.
+const (
+	ioctlBase         = unix.FICLONE - 9 - 4<<16 + uint(unsafe.Sizeof(volumeArgs{}))<<16
+	ioctlSnapshot     = ioctlBase + 1
+	ioctlCreateVolume = ioctlBase + 14
+	ioctlDeleteVolume = ioctlBase + 15
+)
+
+// volumeArgs is the kernel's struct btrfs_ioctl_vol_args.
+type volumeArgs struct {
+	fd   int64
+	name [4088]byte
+}
+
+// volumeRoot is the inode number of every subvolume's root directory.
+const volumeRoot = 256
+
+// volumeIoctl does something to a name in a directory.
+func volumeIoctl(dir int, request uint, name string, source int) error {
+	args := volumeArgs{fd: int64(source)}
+	copy(args.name[:len(args.name)-1], name)
+	for {
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(dir), uintptr(request), uintptr(unsafe.Pointer(&args)))
+		switch errno {
+		case 0:
+			return nil
+		case unix.EINTR:
+		default:
+			return errno
+		}
+	}
+}
+
+func createSubvolume(path string) error {
+	return inParent(path, func(dir int, name string) error {
+		if err := volumeIoctl(dir, ioctlCreateVolume, name, 0); err != nil {
+			return fmt.Errorf("create subvolume %s: %w", path, err)
+		}
+		return nil
+	})
+}
+
+func snapshotSubvolume(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	return inParent(to, func(dir int, name string) error {
+		if err := volumeIoctl(dir, ioctlSnapshot, name, int(source.Fd())); err != nil {
+			return fmt.Errorf("snapshot subvolume %s as %s: %w", from, to, err)
+		}
+		return nil
+	})
+}
+
+func inParent(path string, do func(dir int, name string) error) error {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return do(int(dir.Fd()), filepath.Base(path))
+}
+
+// deleteSubvolume deletes a name in a directory with everything below it, if
+// it is a subvolume and we may. Who is not root may only where the filesystem
+// is mounted with user_subvol_rm_allowed; to empty and remove it as if it were
+// a directory is allowed since Linux 4.18.
+func deleteSubvolume(parent int, name string) (done bool) {
+	var st unix.Stat_t
+	err := unix.Fstatat(parent, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil || st.Ino != volumeRoot || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return false
+	}
+	// The ioctl wants a directory that is open for more than its path.
+	dir, err := unix.Openat(parent, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(dir)
+	return volumeIoctl(dir, ioctlDeleteVolume, name, 0) == nil
+}
+
+func isSubvolume(dir string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(dir, &st) == nil && st.Ino == volumeRoot && st.Mode&unix.S_IFMT == unix.S_IFDIR && onBtrfs(dir)
+}
+
+func onBtrfs(dir string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(dir, &st) == nil && uint32(st.Type) == unix.BTRFS_SUPER_MAGIC
+}

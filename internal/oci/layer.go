@@ -1,0 +1,76 @@
+package oci
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/forkbox/forkbox"
+)
+
+const (
+	opWrite  = "write the image"
+	opRead   = "read the image"
+	opUnpack = "unpack the image"
+)
+
+// Tree is what a layer holds of one filesystem.
+type Tree struct {
+	Mount string // where the filesystem is mounted: "/", "/home"
+	Dir   string // the layer's directory of it
+}
+
+// Options say how to read trees.
+type Options struct {
+	// XattrPrefix is how overlayfs's own attributes begin: "trusted.overlay."
+	// or "user.overlay.". Without one the trees are plain directories, such as
+	// a base: nothing in them is a whiteout or opaque.
+	XattrPrefix string
+	// Owner says whose a file is to be on other machines; as it is here if
+	// nil. A rootless box has all its files from the one user who runs it.
+	Owner func(uid, gid int) (int, int)
+}
+
+// Blob is a layer as it was written.
+type Blob struct {
+	Descriptor ocispec.Descriptor
+	DiffID     digest.Digest // of the tar before it was compressed
+	Left       Left
+}
+
+// Left counts what an archive does not hold, or what was not made of it.
+type Left struct {
+	Sockets int `json:"sockets,omitempty"` // there is no such thing in a tar
+	Devices int `json:"devices,omitempty"`
+	Xattrs  int `json:"xattrs,omitempty"` // that the filesystem cannot hold
+	Paths   int `json:"paths,omitempty"`  // that the caller wanted to be left out
+}
+
+// ErrRedirect says that a directory in a layer was moved there from somewhere
+// else in the base. No archive can say that: flatten the layer first, with its
+// moved directories written out in full.
+var ErrRedirect = errors.New("a directory in it was renamed, which an image cannot express")
+
+// WriteLayer writes one layer as a compressed tar. The same trees always make
+// the same bytes.
+func WriteLayer(ctx context.Context, w io.Writer, trees []Tree, o Options) (Blob, error) {
+	ordered, err := orderTrees(trees)
+	if err != nil {
+		return Blob{}, err
+	}
+	s, err := newSink(w)
+	if err != nil {
+		return Blob{}, forkbox.Wrap(opWrite, err)
+	}
+	left, err := writeTrees(ctx, s, ordered, o)
+	if err != nil {
+		s.abandon()
+		return Blob{}, forkbox.Wrap(opWrite, err)
+	}
+	blob, err := s.finish()
+	blob.Left = left
+	return blob, forkbox.Wrap(opWrite, err)
+}

@@ -1,0 +1,138 @@
+package oci
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Layer is an archive to unpack.
+type Layer struct {
+	Descriptor ocispec.Descriptor // of the blob; nothing is known of a plain tar
+	DiffID     digest.Digest      // of the tar in it
+	open       func() (io.ReadCloser, error)
+}
+
+// PlainTar is a tar of a root filesystem, compressed or not.
+func PlainTar(open func() (io.ReadCloser, error)) Layer { return Layer{open: open} }
+
+// stream is the tar in a layer, compared with what is known of it.
+type stream struct {
+	file  io.Closer
+	blob  *verifier
+	inner io.ReadCloser // decompressed
+	diff  digest.Digester
+	want  digest.Digest
+	guard *guard
+	out   int64
+}
+
+func (l Layer) stream(ctx context.Context, g *guard) (*stream, error) {
+	file, err := l.open()
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{file: file, want: l.DiffID, guard: g}
+	if s.blob, err = newVerifier(&ctxReader{ctx, file}, l.Descriptor); err == nil {
+		s.inner, err = decompress(s.blob)
+	}
+	if err == nil && l.DiffID != "" {
+		if err = l.DiffID.Validate(); err == nil {
+			s.diff = l.DiffID.Algorithm().Digester()
+		}
+	}
+	if err != nil {
+		s.close()
+		return nil, damaged(err)
+	}
+	return s, nil
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.inner.Read(p)
+	s.out += int64(n)
+	if s.diff != nil {
+		s.diff.Hash().Write(p[:n])
+	}
+	if gerr := s.guard.read(int64(n), s.out, s.blob.n); gerr != nil {
+		return n, gerr
+	}
+	return n, err
+}
+
+// finish reads what is left behind the end of the tar: only at the end of the
+// blob it is known whether it was the right one.
+func (s *stream) finish() error {
+	if _, err := io.Copy(io.Discard, s); err != nil {
+		return damaged(err)
+	}
+	if _, err := io.Copy(io.Discard, s.blob); err != nil {
+		return damaged(err)
+	}
+	if s.diff != nil && s.diff.Digest() != s.want {
+		return forkbox.Errorf(forkbox.Invalid, opRead, "the content of a layer is %s, and the image says %s", s.diff.Digest(), s.want)
+	}
+	return nil
+}
+
+func (s *stream) close() {
+	if s.inner != nil {
+		s.inner.Close()
+	}
+	s.file.Close()
+}
+
+// verifier reads a blob and compares it with its descriptor at the end.
+type verifier struct {
+	r    io.Reader
+	want ocispec.Descriptor
+	sum  digest.Digester
+	n    int64
+}
+
+func newVerifier(r io.Reader, want ocispec.Descriptor) (*verifier, error) {
+	v := &verifier{r: r, want: want}
+	if want.Digest == "" {
+		return v, nil // a plain tar
+	}
+	if err := want.Digest.Validate(); err != nil {
+		return nil, forkbox.Errorf(forkbox.Invalid, opRead, "%.100q: %w", want.Digest, err)
+	}
+	v.sum = want.Digest.Algorithm().Digester()
+	return v, nil
+}
+
+func (v *verifier) Read(p []byte) (int, error) {
+	n, err := v.r.Read(p)
+	v.n += int64(n)
+	if v.sum == nil {
+		return n, err
+	}
+	v.sum.Hash().Write(p[:n])
+	switch {
+	case v.n > v.want.Size:
+		return 0, forkbox.Errorf(forkbox.Invalid, opRead, "%s is larger than the %d bytes that it should have", v.want.Digest, v.want.Size)
+	case err != io.EOF:
+	case v.n < v.want.Size:
+		return n, forkbox.Errorf(forkbox.Invalid, opRead, "%s has %d bytes and should have %d", v.want.Digest, v.n, v.want.Size)
+	case v.sum.Digest() != v.want.Digest:
+		return n, forkbox.Errorf(forkbox.Invalid, opRead, "%s has another content: its digest is %s", v.want.Digest, v.sum.Digest())
+	}
+	return n, err
+}
+
+// damaged turns what decompressors and the tar reader say into our words.
+func damaged(err error) error {
+	var e *forkbox.Error
+	var file *fs.PathError // a failing disk, or a full one
+	if err == nil || errors.As(err, &e) || errors.As(err, &file) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return forkbox.Errorf(forkbox.Invalid, opRead, "the archive is damaged: %w", err)
+}

@@ -1,0 +1,369 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/change"
+	"github.com/forkbox/forkbox/internal/layers"
+	"github.com/forkbox/forkbox/internal/oci"
+)
+
+// spool is where archives lie while they are written or read. It is emptied
+// when the daemon starts.
+func (p *Provider) spool() (dir string, done func(), err error) {
+	parent := filepath.Join(p.home, "spool")
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return "", nil, err
+	}
+	dir, err = os.MkdirTemp(parent, "")
+	return dir, func() { os.RemoveAll(dir) }, err
+}
+
+// Export writes a snapshot as an archive of an image. One of reality has the
+// changes only; any other is complete.
+func (p *Provider) Export(ctx context.Context, box forkbox.Box, s forkbox.Snapshot, w io.Writer) error {
+	dir, done, err := p.spool()
+	if err != nil {
+		return forkbox.Wrap("export", err)
+	}
+	defer done()
+	e := oci.Exporting{Spool: dir, Image: describe(box, s)}
+	strata, err := p.strata(s.Base, s.Layers)
+	if err != nil {
+		return err
+	}
+	e.Layers = strata
+	_, err = oci.Export(ctx, w, e)
+	if !errors.Is(err, oci.ErrRedirect) {
+		return err
+	}
+	// An image cannot say that a directory was moved: it is written out.
+	layer := "export-" + filepath.Base(dir)
+	defer p.store.RemoveLayer(context.WithoutCancel(ctx), layer)
+	how := change.Flattening{XattrPrefix: p.xattrPrefix(), Expand: true}
+	if err := p.flatten(ctx, s.Layers, layer, how, s.Base.Root); err != nil {
+		return err
+	}
+	if e.Layers, err = p.strata(s.Base, []string{layer}); err != nil {
+		return err
+	}
+	_, err = oci.Export(ctx, w, e)
+	return err
+}
+
+func describe(box forkbox.Box, s forkbox.Snapshot) oci.Image {
+	im := oci.Image{
+		Ref: box.Name + "-" + s.Name, Created: s.Created, Env: s.Base.Env, WorkingDir: orRoot(s.Base.Dir), Base: s.Base.Kind,
+		Snapshot: &oci.Note{Name: s.BoxName + "@" + s.Name, Message: s.Message, Created: s.Created},
+	}
+	if s.Base.IsReality() {
+		here := oci.Surroundings("/")
+		im.Surroundings, im.WorkingDir = &here, box.Dir
+	} else {
+		im.Cmd = []string{"/bin/sh"}
+	}
+	return im
+}
+
+func orRoot(dir string) string {
+	if dir == "" {
+		return "/"
+	}
+	return dir
+}
+
+// strata are the layers of an image, the bottom one first: the base, unless
+// that is reality, and what lies over it.
+func (p *Provider) strata(base forkbox.Base, layers []string) (all []oci.Stratum, err error) {
+	if !base.IsReality() {
+		all = append(all, oci.Stratum{Trees: []oci.Tree{{Mount: "/", Dir: base.Root}}})
+	}
+	for _, id := range slices.Backward(layers) {
+		uppers, err := p.store.LayerUppers(id)
+		if err != nil {
+			return nil, err
+		}
+		s := oci.Stratum{Options: oci.Options{XattrPrefix: p.xattrPrefix()}}
+		for _, u := range uppers {
+			if p.rootless && u.Mount == "/" && base.IsReality() {
+				if err := onlyStubs(u.Dir); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			s.Trees = append(s.Trees, oci.Tree{Mount: u.Mount, Dir: u.Dir})
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// onlyStubs says that there is nothing in the root directory of an unprivileged
+// box but what something else was mounted on.
+func onlyStubs(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if _, err := os.Lstat("/" + e.Name()); err != nil {
+			return forkbox.Errorf(forkbox.Unsupported, "export", "/%s lies directly in /, which an unprivileged box does not share with reality", e.Name()).
+				Hint("move or remove it in the box, or use a root daemon: sudo forkbox")
+		}
+	}
+	return err
+}
+
+// ReadImage unpacks an archive of an image: as layers over reality, where it
+// has changes only, or as a root directory. newLayer names the layers.
+func (p *Provider) ReadImage(ctx context.Context, who forkbox.Owner, r io.Reader, newLayer func() string) (a forkbox.Arrival, err error) {
+	dir, done, err := p.spool()
+	if err != nil {
+		return a, forkbox.Wrap("import", err)
+	}
+	defer done()
+	layout, err := oci.ReadArchive(ctx, r, filepath.Join(dir, "layout"), oci.DefaultLimits)
+	if err != nil {
+		return a, err
+	}
+	im, err := layout.Image(oci.Want{})
+	if err != nil {
+		return a, err
+	}
+	a.Name = im.Ref
+	if im.Snapshot != nil {
+		a.Name = im.Snapshot.Name
+	}
+	a.Base = forkbox.Base{Kind: forkbox.Reality, Name: a.Name, Dir: im.WorkingDir}
+	if im.OnReality() {
+		if im.Surroundings != nil {
+			a.Differences = oci.Differ(*im.Surroundings, oci.Surroundings("/"), nil)
+		}
+		a.Layers, err = p.unpackLayers(ctx, who, im.Layers, newLayer)
+		return a, err
+	}
+	a.Base.Kind, a.Base.Env = "oci", im.Env
+	a.Base.Root, err = p.unpackRoot(ctx, who, im.Digest.Encoded(), im.Layers)
+	return a, err
+}
+
+// ReadTar unpacks an archive of a root directory.
+func (p *Provider) ReadTar(ctx context.Context, who forkbox.Owner, r io.Reader) (base forkbox.Base, err error) {
+	dir, done, err := p.spool()
+	if err != nil {
+		return base, forkbox.Wrap("read the archive", err)
+	}
+	defer done()
+	file := filepath.Join(dir, "tar")
+	sum, err := keep(ctx, r, file)
+	if err != nil {
+		return base, forkbox.Wrap("read the archive", err)
+	}
+	open := func() (io.ReadCloser, error) { return os.Open(file) }
+	base.Kind = "tar"
+	base.Root, err = p.unpackRoot(ctx, who, sum, []oci.Layer{oci.PlainTar(open)})
+	return base, err
+}
+
+// keep writes a stream to a file and says what it is.
+func keep(ctx context.Context, r io.Reader, file string) (sum string, err error) {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(f, h), &cancellable{ctx, r})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// cancellable is a reader that ends with its context.
+type cancellable struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (c *cancellable) Read(b []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.Reader.Read(b)
+}
+
+// EmptyRoot is a base with nothing in it.
+func (p *Provider) EmptyRoot(ctx context.Context, who forkbox.Owner) (forkbox.Base, error) {
+	root, err := p.unpackRoot(ctx, who, "empty", nil)
+	return forkbox.Base{Kind: "empty", Root: root, Dir: "/"}, err
+}
+
+// unpackRoot unpacks layers into a directory, unless that was done before. Who
+// brings an image decides whose its files are, so everybody has their own.
+func (p *Provider) unpackRoot(ctx context.Context, who forkbox.Owner, sum string, layers []oci.Layer) (string, error) {
+	name := fmt.Sprintf("%s-%d", sum[:min(len(sum), 32)], who.UID)
+	if p.store.HasRoot(name) {
+		return p.store.Root(name), nil
+	}
+	draft, err := p.store.NewRoot(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	if _, err = oci.UnpackRoot(ctx, draft.Dir, layers, p.form(who)); err == nil {
+		err = os.Chmod(draft.Dir, 0o755)
+	}
+	if err != nil {
+		return "", errors.Join(err, draft.Abort())
+	}
+	return p.store.Root(name), draft.Keep()
+}
+
+// form: what somebody without rights brings belongs to them, wherever the
+// daemon runs it.
+func (p *Provider) form(who forkbox.Owner) oci.Form {
+	f := oci.Form{XattrPrefix: p.xattrPrefix()}
+	if who.UID != 0 && !p.rootless {
+		f.Owner = &who
+	}
+	return f
+}
+
+// unpackLayers makes a layer of each archive, and lists them topmost first.
+func (p *Provider) unpackLayers(ctx context.Context, who forkbox.Owner, archives []oci.Layer, newLayer func() string) (layers []string, err error) {
+	for _, archive := range archives {
+		id := newLayer()
+		if err := p.unpackLayer(ctx, who, archive, id); err != nil {
+			for _, made := range layers {
+				err = errors.Join(err, p.store.RemoveLayer(context.WithoutCancel(ctx), made))
+			}
+			return nil, err
+		}
+		layers = append([]string{id}, layers...)
+	}
+	return layers, nil
+}
+
+func (p *Provider) unpackLayer(ctx context.Context, who forkbox.Owner, archive oci.Layer, id string) error {
+	plan, err := p.outline(forkbox.Box{Owner: who, Net: forkbox.NetNone})
+	if err != nil {
+		return err
+	}
+	draft, err := p.store.NewLayer(ctx, id)
+	if err != nil {
+		return err
+	}
+	form := p.form(who)
+	form.Parent = nodeOf
+	place := func(path string) (dir, rel string, err error) {
+		mount := plan.filesystem(path)
+		if mount == "" || below(path, notShown...) {
+			return "", "", forkbox.Errorf(forkbox.Unsupported, "import", "a box on this machine cannot have %s", path)
+		}
+		if dir, err = p.newTree(draft, mount); err != nil {
+			return "", "", err
+		}
+		return dir, strings.Trim(strings.TrimPrefix(path, mount), "/"), nil
+	}
+	if _, err := oci.UnpackLayer(ctx, archive, place, form); err != nil {
+		return errors.Join(err, draft.Abort())
+	}
+	return draft.Keep()
+}
+
+// newTree is the directory of one filesystem in a new layer. It looks as that
+// of the base does, unless the archive says otherwise.
+func (p *Provider) newTree(draft *layers.Draft, mount string) (string, error) {
+	dir, err := draft.Mount(mount)
+	if err != nil {
+		return "", err
+	}
+	if names, err := os.ReadDir(dir); err == nil && len(names) == 0 {
+		return dir, p.likeBelow(dir, mount)
+	}
+	return dir, nil
+}
+
+// filesystem is where the overlay begins that a path lies on, "" if it lies on
+// none.
+func (p *plan) filesystem(path string) (on string) {
+	for _, v := range p.views {
+		if below(path, v.Path) && len(v.Path) >= len(on) {
+			on = ""
+			if v.Kind == overlaid {
+				on = v.Path
+			}
+		}
+	}
+	return on
+}
+
+// nodeOf describes what reality has at a path.
+func nodeOf(path string) (forkbox.Node, error) {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return forkbox.Node{}, err
+	}
+	uid, gid := ownerOf(st)
+	return forkbox.Node{Mode: st.Mode(), UID: uid, GID: gid, ModTime: st.ModTime()}, nil
+}
+
+// emptySpool removes what a crash left of archives.
+func (p *Provider) emptySpool() error { return os.RemoveAll(filepath.Join(p.home, "spool")) }
+
+// CheckDir refuses a directory that cannot be a base: one that its owner may
+// not look into, or that has the store in it.
+func (p *Provider) CheckDir(dir string, who forkbox.Owner) (string, error) {
+	const op = "fork the directory"
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", forkbox.Errorf(forkbox.NotFound, op, "%w", err)
+	}
+	st, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return "", forkbox.Errorf(forkbox.NotFound, op, "%w", err)
+	case !st.IsDir():
+		return "", forkbox.Errorf(forkbox.Invalid, op, "%s is not a directory", dir)
+	case below(p.home, real), below(real, p.home):
+		return "", forkbox.Errorf(forkbox.Invalid, op, "the store %s lies in it", p.home).
+			Hint("for a fork of the whole machine: forkbox new")
+	case !p.rootless && who.UID != 0 && !mayEnter(real, who):
+		return "", forkbox.Errorf(forkbox.Denied, op, "you may not look into %s", dir)
+	}
+	return real, nil
+}
+
+// mayEnter says whether somebody may look into a directory and all that it
+// lies in, by its mode: a root daemon must not show more than that.
+func mayEnter(dir string, who forkbox.Owner) bool {
+	for want := os.FileMode(0o5); ; want = 0o1 {
+		st, err := os.Stat(dir)
+		if err != nil || permits(st, who)&want != want {
+			return false
+		}
+		if dir == "/" {
+			return true
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// permits is what the mode allows somebody, as for others.
+func permits(st os.FileInfo, who forkbox.Owner) os.FileMode {
+	uid, gid := ownerOf(st)
+	mode := st.Mode().Perm()
+	switch {
+	case uid == who.UID:
+		return mode >> 6 & 7
+	case gid == who.GID || slices.Contains(who.Groups, gid):
+		return mode >> 3 & 7
+	}
+	return mode & 7
+}

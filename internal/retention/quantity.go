@@ -1,0 +1,87 @@
+package retention
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+var ageUnits = []struct {
+	letter string
+	length time.Duration
+}{{"w", 7 * day}, {"d", day}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}}
+
+// ageForm has a group for each of ageUnits.
+var ageForm = regexp.MustCompile(`^(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$`)
+
+// ParseAge reads "24h", "7d", "2w", "1d12h": weeks, days, hours, minutes and
+// seconds, in this order. Zero is refused: where an age can be left out, zero
+// means that it was.
+func ParseAge(text string) (time.Duration, error) {
+	var sum int64
+	groups := ageForm.FindStringSubmatch(text)
+	for i, u := range ageUnits {
+		if groups == nil || groups[i+1] == "" {
+			continue
+		}
+		n, ok := times(groups[i+1], int64(u.length))
+		if !ok || n > math.MaxInt64-sum {
+			return 0, notAn("age", text, "is too long an age").Hint("the longest is some 290 years")
+		}
+		sum += n
+	}
+	if sum == 0 {
+		return 0, notAn("age", text, "is not an age above zero").Hint("for example 12h, 7d, 2w or 1d12h; m is minutes")
+	}
+	return time.Duration(sum), nil
+}
+
+var sizeUnits = []struct {
+	letter string
+	bytes  int64
+}{{"T", 1 << 40}, {"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}}
+
+var sizeForm = regexp.MustCompile(`^(\d+)([KMGT]?)$`)
+
+// ParseSize reads "50G", "500M", "1048576": bytes, or with K, M, G or T 1024
+// of what is before it. Zero is refused as in [ParseAge].
+func ParseSize(text string) (int64, error) {
+	form := sizeForm.FindStringSubmatch(text)
+	if form == nil {
+		return 0, notASize(text)
+	}
+	unit := int64(1)
+	for _, u := range sizeUnits {
+		if u.letter == form[2] {
+			unit = u.bytes
+		}
+	}
+	n, ok := times(form[1], unit)
+	switch {
+	case !ok:
+		return 0, notAn("size", text, "is too large a size")
+	case n == 0:
+		return 0, notASize(text)
+	}
+	return n, nil
+}
+
+func notASize(text string) *forkbox.Error {
+	return notAn("size", text, "is not a size above zero").Hint("for example 50G, 500M or 1048576; the units are K, M, G and T")
+}
+
+func notAn(what, text, why string) *forkbox.Error {
+	return forkbox.Errorf(forkbox.Invalid, "read the "+what, "%q %s", text, why)
+}
+
+// times is digits times unit, where that is a number we can hold.
+func times(digits string, unit int64) (int64, bool) {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n > math.MaxInt64/unit {
+		return 0, false
+	}
+	return n * unit, true
+}

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+)
+
+// exportBox streams an archive. What fails before its first byte is an answer
+// like any other. Later the connection is cut, so that no client can take half
+// an archive for a whole one.
+func (s *Server) exportBox(w http.ResponseWriter, r *http.Request) error {
+	ref, err := snapshotRef(r)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", client.ArchiveType)
+	err = s.Engine.Export(r.Context(), who(r), ref, w)
+	if out, ok := w.(*answerWriter); ok && err != nil {
+		out.cut = out.begun
+	}
+	return err
+}
+
+func (s *Server) importBox(w http.ResponseWriter, r *http.Request) error {
+	q, err := query(r)
+	if err != nil {
+		return err
+	}
+	spec := forkbox.ImportSpec{Name: q.Get("name"), Dir: q.Get("dir"), Net: forkbox.Net(q.Get("net"))}
+	return receive(w, r, func(body io.Reader) (any, error) {
+		done, err := s.Engine.Import(r.Context(), who(r), body, spec)
+		done.Box = brief(done.Box)
+		return done, err
+	})
+}
+
+func (s *Server) addBase(w http.ResponseWriter, r *http.Request) error {
+	q, err := query(r)
+	if err != nil {
+		return err
+	}
+	return receive(w, r, func(body io.Reader) (any, error) {
+		kind := q.Get("kind")
+		if kind != "oci" && kind != "tar" {
+			return nil, forkbox.Errorf(forkbox.Invalid, "unpack a base", "its kind is %q, neither oci nor tar", kind)
+		}
+		return s.Engine.AddBase(r.Context(), who(r), kind, q.Get("name"), body)
+	})
+}
