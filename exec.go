@@ -51,8 +51,11 @@ type Exec struct {
 
 // ExecSpec is what to run. A zero Dir or nil Env means the box's own.
 type ExecSpec struct {
-	Argv    Strings       `json:"argv"`
-	Dir     string        `json:"dir,omitempty"`
+	Argv Strings `json:"argv"`
+	Dir  string  `json:"dir,omitempty"`
+	// Here says that Dir is only where the caller stands: a box that is no
+	// fork of this machine starts where its image says.
+	Here    bool          `json:"here,omitempty"`
 	Env     Strings       `json:"env,omitempty"`
 	User    string        `json:"user,omitempty"` // name or uid, looked up in the box; empty: the owner
 	TTY     bool          `json:"tty,omitempty"`

@@ -40,7 +40,7 @@ func (f *execFlags) request(argv []string) (client.ExecRequest, error) {
 		return client.ExecRequest{}, err
 	}
 	return client.ExecRequest{
-		ExecSpec:     forkbox.ExecSpec{Argv: argv, Dir: dir, Env: os.Environ(), User: f.user, Timeout: f.timeout, Umask: callerUmask()},
+		ExecSpec:     forkbox.ExecSpec{Argv: argv, Dir: dir, Here: f.dir == "", Env: os.Environ(), User: f.user, Timeout: f.timeout, Umask: callerUmask()},
 		ExtraEnv:     env,
 		OnDisconnect: client.KillOnDisconnect,
 	}, nil

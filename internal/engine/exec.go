@@ -121,7 +121,9 @@ func isSelf(who forkbox.Owner, user string) bool {
 // spec is the request with what the box has to say filled in.
 func (e *Engine) spec(box forkbox.Box, who forkbox.Owner, req ExecRequest) forkbox.ExecSpec {
 	spec := req.ExecSpec
-	spec.Dir = orElse(spec.Dir, box.Dir)
+	if spec.Dir == "" || spec.Here && !box.Base.IsReality() {
+		spec.Dir = box.Dir
+	}
 	if isSelf(who, spec.User) {
 		// Not by name, which is looked up in the box: whoever can write its
 		// /etc/passwd could make that name mean somebody else.

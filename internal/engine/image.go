@@ -103,6 +103,8 @@ func (e *Engine) unpack(ctx context.Context, p imager, who forkbox.Owner, r io.R
 			r()
 		}
 	}
+	e.shelf.roots.RLock()
+	defer e.shelf.roots.RUnlock()
 	a, err = p.ReadImage(ctx, who, r, func() string {
 		id := newID()
 		releases = append(releases, e.creating(id))
@@ -147,8 +149,9 @@ type uploads struct {
 }
 
 type upload struct {
-	base forkbox.Base
-	uid  int
+	base    forkbox.Base
+	uid     int
+	release func()
 }
 
 // uploadAge is how long one waits for its box.
@@ -169,6 +172,8 @@ func (e *Engine) AddBase(ctx context.Context, who forkbox.Owner, kind, name stri
 	defer end()
 	switch kind {
 	case "tar":
+		e.shelf.roots.RLock()
+		defer e.shelf.roots.RUnlock()
 		base, err = p.ReadTar(ctx, who, r)
 	case "oci":
 		var a forkbox.Arrival
@@ -195,21 +200,18 @@ func (e *Engine) AddBase(ctx context.Context, who forkbox.Owner, kind, name stri
 // keepUpload keeps a base for the box that it was brought for. Its Root stays
 // the provider's business: what the caller gets is a ticket.
 func (e *Engine) keepUpload(base forkbox.Base, who forkbox.Owner) error {
-	id, release := uploadID(base), e.creating(base.Root)
+	id, held := uploadID(base), e.creating(base.Root)
+	release := sync.OnceFunc(func() { held(); e.sweepSoon() })
 	e.uploads.mu.Lock()
 	defer e.uploads.mu.Unlock()
 	if e.uploads.kept == nil {
 		e.uploads.kept = map[string]upload{}
 	}
-	e.uploads.kept[id] = upload{base, who.UID}
-	e.work.Go(func() {
-		select {
-		case <-time.After(uploadAge):
-		case <-e.ctx.Done():
-		}
-		release()
-		e.sweepSoon()
-	})
+	if old, ok := e.uploads.kept[id]; ok {
+		defer old.release() // the same, brought again
+	}
+	e.uploads.kept[id] = upload{base, who.UID, release}
+	time.AfterFunc(uploadAge, release)
 	return nil
 }
 
@@ -220,36 +222,43 @@ func uploadID(base forkbox.Base) string {
 
 // fromBase makes a box of something that is not reality.
 func (e *Engine) fromBase(ctx context.Context, who forkbox.Owner, spec CreateSpec) (forkbox.Box, error) {
-	base, err := e.base(ctx, who, spec.From)
+	base, release, err := e.base(ctx, who, spec.From)
 	if err != nil {
 		return forkbox.Box{}, err
 	}
-	defer e.creating(base.Root)()
+	defer release()
 	spec.Dir, spec.Env = "", nil // the caller's are of another machine
 	return e.fromArrival(ctx, who, spec, forkbox.Arrival{Base: base})
 }
 
-func (e *Engine) base(ctx context.Context, who forkbox.Owner, from string) (base forkbox.Base, err error) {
+// base is what a box begins as, kept until release is called: by then the box
+// is in the ledger.
+func (e *Engine) base(ctx context.Context, who forkbox.Owner, from string) (base forkbox.Base, release func(), err error) {
 	const op = "create box"
 	p, err := e.images(op)
 	if err != nil {
-		return base, err
+		return base, nil, err
 	}
 	kind, name, _ := strings.Cut(from, ":")
 	switch kind {
 	case "empty":
-		return p.EmptyRoot(ctx, who)
+		e.shelf.roots.RLock()
+		defer e.shelf.roots.RUnlock()
+		base, err = p.EmptyRoot(ctx, who)
+		return base, e.creating(base.Root), err
 	case "dir":
 		base = forkbox.Base{Kind: kind, Name: name, Dir: "/"}
 		base.Root, err = p.CheckDir(name, who)
-		return base, err
+		return base, func() {}, err
 	}
 	e.uploads.mu.Lock()
 	defer e.uploads.mu.Unlock()
-	if u, ok := e.uploads.kept[name]; ok && u.uid == who.UID {
-		u.base.Dir = orElse(u.base.Dir, "/")
-		return u.base, nil
+	u, ok := e.uploads.kept[name]
+	if !ok || u.uid != who.UID {
+		return base, nil, forkbox.Errorf(forkbox.NotFound, op, "there is no base %q", name).
+			Hint("bring it again: forkbox new --from tar:FILE or oci:LAYOUT")
 	}
-	return base, forkbox.Errorf(forkbox.NotFound, op, "there is no base %q", name).
-		Hint("bring it again: forkbox new --from tar:FILE or oci:LAYOUT")
+	delete(e.uploads.kept, name)
+	u.base.Dir = orElse(u.base.Dir, "/")
+	return u.base, u.release, nil
 }

@@ -27,6 +27,14 @@ func (e *Engine) moving(ctx context.Context, op string, h *handle, box *forkbox.
 	if err := e.quiet(ctx, op, h, box); err != nil {
 		return err
 	}
+	release, err := e.holdSharers(ctx, op, *box)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := e.saved(ctx, box); err != nil {
+		return err
+	}
 	box.Rebase = receipt
 	if err := e.ledger.UpdateBox(ctx, *box); err != nil {
 		return err

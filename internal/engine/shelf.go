@@ -16,6 +16,7 @@ type shelf struct {
 	creating map[string]int    // layers that are being made, or were and are not in the ledger yet
 	merged   map[string]string // by a stack's layers: the one that shows the same
 	busy     map[string]bool   // stacks that are being merged
+	roots    sync.RWMutex      // read-locked while a root may be used again
 	sweeping bool
 	again    bool // sweep once more when done
 }
@@ -71,18 +72,45 @@ func (e *Engine) sweepAll(p layered) {
 	}
 }
 
-// sweep removes the layers that neither a box nor a snapshot nor a template
-// names. The order matters: a layer that is there and not being made any more
-// is named by the ledger as it is read afterwards, if anything needs it.
+// sweep removes the layers and roots that neither a box nor a snapshot nor a
+// template names.
 func (e *Engine) sweep(ctx context.Context, p layered) error {
-	there, err := p.Layers(ctx)
+	if err := e.sweepOf(ctx, p.Layers, p.RemoveLayer); err != nil {
+		return err
+	}
+	// A root that is there already is used again: not while somebody may be
+	// about to. Whoever is done with that sweeps again.
+	if !e.shelf.roots.TryLock() {
+		return nil
+	}
+	defer e.shelf.roots.Unlock()
+	return e.sweepOf(ctx, p.Roots, p.RemoveRoot)
+}
+
+// sweepOf: the order matters. A layer that is there and not being made any
+// more is named by the ledger as it is read afterwards, if anything needs it.
+func (e *Engine) sweepOf(ctx context.Context, list func(context.Context) ([]string, error), remove func(context.Context, string) error) error {
+	there, err := list(ctx)
+	if err != nil || len(there) == 0 {
+		return err
+	}
+	needed, err := e.needed(ctx)
 	if err != nil {
 		return err
 	}
-	roots, err := p.Roots(ctx)
-	if err != nil || len(there)+len(roots) == 0 {
-		return err
+	for _, id := range there {
+		if needed[id] > 0 {
+			continue
+		}
+		if err := remove(ctx, id); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// needed are the layers and roots that something names, or is about to.
+func (e *Engine) needed(ctx context.Context) (map[string]int, error) {
 	e.shelf.mu.Lock()
 	needed := maps.Clone(e.shelf.creating)
 	e.shelf.mu.Unlock()
@@ -90,33 +118,20 @@ func (e *Engine) sweep(ctx context.Context, p layered) error {
 		needed = map[string]int{}
 	}
 	var adoptable []string
-	if err := e.eachStack(ctx, func(layers []string) {
+	err := e.eachStack(ctx, func(layers []string) {
 		for n, l := range layers {
 			needed[l]++
 			adoptable = append(adoptable, e.mergedInto(layers[n:])...)
 		}
-	}); err != nil {
-		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	e.forgetMerged(adoptable)
 	for _, l := range adoptable {
 		needed[l]++
 	}
-	for _, layer := range there {
-		if needed[layer] == 0 {
-			if err := p.RemoveLayer(ctx, layer); err != nil {
-				return err
-			}
-		}
-	}
-	for _, root := range roots {
-		if needed[root] == 0 {
-			if err := p.RemoveRoot(ctx, root); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return needed, nil
 }
 
 // mergedInto is the layer that a stack was merged into, if it was.
