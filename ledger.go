@@ -55,6 +55,11 @@ type Ledger interface {
 	UpdateSnapshot(ctx context.Context, s Snapshot) error
 	// DeleteSnapshot forgets one. It can be repeated.
 	DeleteSnapshot(ctx context.Context, id string) error
+	// Snapshot finds one of a box by its name or id; without either, the last
+	// that is not automatic.
+	Snapshot(ctx context.Context, box, name string) (Snapshot, error)
+	// SnapshotNames lists the names of a box's snapshots, in any order.
+	SnapshotNames(ctx context.Context, box string) ([]string, error)
 	// Snapshots lists those of a box, oldest first. They go with it.
 	Snapshots(ctx context.Context, box string) ([]Snapshot, error)
 	// SnapshotsOf lists those of one owner, oldest first; a nil uid means

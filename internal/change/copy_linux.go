@@ -27,7 +27,7 @@ func (c *copier) copy(dir int, name string, f file, into int, at string) error {
 	if c.linked(f, into, name) {
 		return nil
 	}
-	if err := c.body(dir, name, &f, into); err != nil {
+	if err := c.bodyAs(dir, name, &f, into, name); err != nil {
 		return err
 	}
 	if err := c.attributes(dir, name, f, into, name); err != nil {
@@ -61,22 +61,22 @@ func (c *copier) linked(f file, into int, name string) bool {
 	return unix.Linkat(dir, base, into, name, 0) == nil
 }
 
-// body makes the file with its content. What f says is brought up to date.
-func (c *copier) body(dir int, name string, f *file, into int) error {
+// bodyAs makes the file with its content. What f says is brought up to date.
+func (c *copier) bodyAs(dir int, name string, f *file, into int, as string) error {
 	switch f.format() {
 	case unix.S_IFREG:
-		return c.regular(dir, name, f, into)
+		return c.regular(dir, name, f, into, as)
 	case unix.S_IFLNK:
 		target, err := readlink(dir, name)
 		if err != nil {
 			return err
 		}
-		return unix.Symlinkat(target, into, name)
+		return unix.Symlinkat(target, into, as)
 	}
-	return unix.Mknodat(into, name, f.format()|0o600, int(f.Rdev))
+	return unix.Mknodat(into, as, f.format()|0o600, int(f.Rdev))
 }
 
-func (c *copier) regular(dir int, name string, f *file, into int) error {
+func (c *copier) regular(dir int, name string, f *file, into int, as string) error {
 	from, now, err := openContent(dir, name)
 	if errors.Is(err, unix.ENOENT) {
 		return errVanished
@@ -86,7 +86,7 @@ func (c *copier) regular(dir int, name string, f *file, into int) error {
 	}
 	defer unix.Close(from)
 	*f = now
-	to, err := create(into, name)
+	to, err := create(into, as)
 	if err != nil {
 		return err
 	}
@@ -168,4 +168,28 @@ func (c *copier) slowly(from, to int, off, end int64) error {
 		off += int64(n)
 	}
 	return nil
+}
+
+// cover makes what a box is shown of a secret: something empty, with the mode
+// and owner that it has, or nothing. mark is called with a directory.
+func (c *copier) cover(f file, into int, as string, mark func(fd int) error) (err error) {
+	fd := none
+	switch {
+	case f.isDir():
+		fd, err = makeDir(into, as)
+	case f.isRegular():
+		fd, err = create(into, as)
+	default:
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if f.isDir() && mark != nil {
+		if err := mark(fd); err != nil {
+			return err
+		}
+	}
+	return c.plain(f, into, as)
 }

@@ -7,6 +7,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// reset gives a directory of a box its attributes back.
+func (d *discarder) reset(path string) error {
+	u, ok := d.upperOf(path)
+	if !ok || len(u.Layers) == 0 {
+		return d.withPath(path, d.resetAttributes)
+	}
+	return d.withSites(d.ctx, u, path, func(t *terrain, name string) error {
+		at := t.level()
+		if name != "." {
+			if ok, err := t.enter(name); err != nil || !ok {
+				return err
+			}
+		}
+		if err := t.settle(); err != nil {
+			return err
+		}
+		if name != "." {
+			at.upper = t.way[len(t.way)-2].upper
+		}
+		return d.resetAttributes([]level{at}, name)
+	})
+}
+
+// level is where the way has come to.
+func (t *terrain) level() level {
+	return level{upper: t.last().upper, base: t.last().base}
+}
+
 // resetAttributes gives a directory of the upper the mode, owner and extended
 // attributes that it has in the base. It is not opened for reading: the box may
 // have left it so that only root can do that.

@@ -19,6 +19,10 @@ import (
 // box must not run. bin is a directory on the same filesystem; what is taken
 // out ends up there, to be deleted.
 //
+// Layers below the upper directory are not written to. Where a change comes
+// from one of them, the upper directory gets a copy of what the base has, or
+// the mark of a deletion.
+//
 // A directory that was moved is put back where it was. That is refused, and
 // nothing is done, where something else that stays is in its way.
 func Discard(ctx context.Context, src Source, changes []forkbox.Change, bin string) error {
@@ -28,7 +32,7 @@ func Discard(ctx context.Context, src Source, changes []forkbox.Change, bin stri
 		return forkbox.Errorf(forkbox.Internal, op, "open %s: %w", bin, err)
 	}
 	defer unix.Close(fd)
-	d := &discarder{src: src, bin: fd}
+	d := &discarder{ctx: ctx, src: src, bin: fd}
 	if err := d.plan(ctx, changes); err != nil {
 		return forkbox.Wrap(op, err)
 	}
@@ -54,6 +58,7 @@ func rawPath(c forkbox.Change) string {
 }
 
 type discarder struct {
+	ctx   context.Context
 	src   Source
 	bin   int
 	n     int      // names used in the bin
@@ -68,7 +73,7 @@ func (d *discarder) one(c forkbox.Change) error {
 		if d.goes(path) {
 			return nil
 		}
-		return d.withPath(path, d.resetAttributes)
+		return d.reset(path)
 	}
 	if !slices.Contains(d.drops, path) {
 		return nil
@@ -181,6 +186,14 @@ func (d *discarder) upperOf(path string) (on Upper, ok bool) {
 // drop takes what the box has at a path out of the upper, so that the base
 // shows: a file, a directory, or the mark of a deletion.
 func (d *discarder) drop(path string) error {
+	if u, ok := d.upperOf(path); ok && len(u.Layers) > 0 {
+		return d.withSites(d.ctx, u, path, func(t *terrain, name string) error {
+			if name == "." {
+				return d.resetAttributes([]level{t.level()}, name)
+			}
+			return t.restore(name)
+		})
+	}
 	return d.withPath(path, func(way []level, name string) error {
 		if name == "." {
 			return d.resetAttributes(way, name)

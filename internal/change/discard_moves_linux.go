@@ -18,6 +18,9 @@ type move struct{ from, path string }
 // what stays. Nothing has been touched yet.
 func (d *discarder) plan(ctx context.Context, changes []forkbox.Change) error {
 	for _, c := range changes {
+		if err := d.checkUpper(rawPath(c)); err != nil {
+			return err
+		}
 		if p := rawPath(c); !staysDir(c) && !d.goes(p) {
 			d.drops = append(d.drops, p)
 		}
@@ -32,6 +35,14 @@ func (d *discarder) plan(ctx context.Context, changes []forkbox.Change) error {
 		return err
 	}
 	return d.check()
+}
+
+// checkUpper: a box may have layers of a filesystem and nothing of its own.
+func (d *discarder) checkUpper(p string) error {
+	if u, ok := d.upperOf(p); ok && u.Dir == "" {
+		return forkbox.Errorf(forkbox.Internal, "", "the box has no upper directory for %s yet, to put %q back in", u.Mount, p)
+	}
+	return nil
 }
 
 // goes says whether a path is taken out, by itself or with what it lies in.
@@ -81,19 +92,31 @@ func (d *discarder) checkPlace(m move) error {
 	if d.goes(at) {
 		return nil
 	}
-	vacant := false
-	err := d.withPath(at, func(way []level, name string) (err error) {
-
-		last := way[len(way)-1]
-		vacant, err = d.isVacant(last.upper, name)
-		vacant = vacant && path.Join(way[0].mount, last.origin) == path.Dir(m.from)
-		return err
-	})
+	vacant, err := d.vacant(at, m.from)
 	if err == nil && !vacant {
 		return forkbox.Errorf(forkbox.Invalid, "", "%q cannot be put back alone: the box has something else at %q, where it was", m.path, at).
 			Hint("discard that as well: %s", at)
 	}
 	return err
+}
+
+// vacant says whether the box has nothing at a path, and it is in the directory
+// of the base that from lies in.
+func (d *discarder) vacant(at, from string) (vacant bool, err error) {
+	if u, ok := d.upperOf(at); ok && len(u.Layers) > 0 {
+		err = d.withSites(d.ctx, u, at, func(t *terrain, name string) error {
+			vacant, err = t.vacant(name, from)
+			return err
+		})
+		return vacant, err
+	}
+	err = d.withPath(at, func(way []level, name string) (err error) {
+		last := way[len(way)-1]
+		vacant, err = d.isVacant(last.upper, name)
+		vacant = vacant && path.Join(way[0].mount, last.origin) == path.Dir(from)
+		return err
+	})
+	return vacant, err
 }
 
 // isVacant says whether the box has nothing at a name.
@@ -165,6 +188,9 @@ func (d *discarder) part(ctx context.Context) error {
 	for _, u := range d.src.Uppers {
 		if len(shown) == 0 {
 			return nil
+		}
+		if u.Dir == "" {
+			continue
 		}
 		top, err := unix.Open(u.Dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil {

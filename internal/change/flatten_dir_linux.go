@@ -108,7 +108,7 @@ func (fl *flattener) fromBase(m *melt, name string) error {
 	}
 	origin := originOf(m.origin, name)
 	if fl.hidden[origin] {
-		return fl.cover(m, name, f)
+		return fl.copier.cover(f, m.into, name, nil)
 	}
 	if !f.isDir() {
 		err := fl.copier.copy(m.base, name, f, m.into, join(m.path, name))
@@ -127,25 +127,4 @@ func (fl *flattener) fromBase(m *melt, name string) error {
 		sub.base = none // overlayfs does not show what is mounted there either
 	}
 	return fl.made(m, sub, name, like, func() error { return nil })
-}
-
-// cover makes what the box saw of a secret: something empty, or nothing.
-func (fl *flattener) cover(m *melt, name string, f file) error {
-	switch {
-	case f.isDir():
-		fd, err := makeDir(m.into, name)
-		if err != nil {
-			return err
-		}
-		unix.Close(fd)
-	case f.isRegular():
-		fd, err := create(m.into, name)
-		if err != nil {
-			return err
-		}
-		unix.Close(fd)
-	default:
-		return nil
-	}
-	return fl.copier.plain(f, m.into, name)
 }

@@ -71,12 +71,12 @@ func (t *trail) far() bool { return strings.HasPrefix(t.name, "/") }
 // directory that it was looked for in.
 func (t *trail) origin(in string, opaque bool) (origin string, ok bool) {
 	switch {
-	case t.ended:
+	case t.ended, opaque && !t.far():
 		return "", false
 	case t.far():
 		return t.name[1:], true
 	}
-	return originOf(in, t.name), !opaque
+	return originOf(in, t.name), true
 }
 
 // find opens a directory in all layers that have a part of it. in is the

@@ -99,6 +99,8 @@ var moved = []struct {
 		"added dir /m", "added file /m/x", "added file /m/y"}},
 	{"replaced in a layer, then renamed", stages{"rm -r d; mkdir d; echo n >d/n", "mv d z"}, []string{
 		"deleted dir /d +4", "added dir /z", "added file /z/n"}},
+	{"made in a replaced one, then renamed", stages{"rm -r d; mkdir d; mkdir d/sub", "mv d/sub d/a"}, []string{
+		"type dir /d/a (mode)", "deleted file /d/b", "deleted dir /d/sub +1"}},
 	{"within a renamed one", stages{"mv d z", "mv z/sub z/bus", "mv z y"}, []string{"renamed dir /y from /d", "renamed dir /y/bus from /d/sub"}},
 	{"out of a renamed one", stages{"mv d z", "mv z/sub e/s", "rm -r z"}, []string{"deleted dir /d +2", "renamed dir /e/s from /d/sub"}},
 	{"swapped in steps", stages{"mv d t", "mv other d", "mv t other"}, []string{"renamed dir /d from /other", "renamed dir /other from /d"}},

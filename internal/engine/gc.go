@@ -97,6 +97,8 @@ func (e *Engine) facts(ctx context.Context, uid *int) (facts []retention.Facts, 
 }
 
 func (e *Engine) factsOf(ctx context.Context, h *holdings, b forkbox.Box) (f retention.Facts, err error) {
+	// What is being saved holds the box's turn; this only was not yet written.
+	b.Saving = ""
 	f = retention.Facts{Box: b, Bytes: h.boxItem(b).Own, Children: h.children(b)}
 	if f.LastUsed, err = e.lastUsed(ctx, b); err != nil {
 		return f, err

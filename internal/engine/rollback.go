@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 )
@@ -29,7 +31,7 @@ func (e *Engine) Rollback(ctx context.Context, who forkbox.Owner, ref string, sp
 		if r.Kept, err = e.rollback(ctx, p, box, r.To); err != nil {
 			return err
 		}
-		e.forgetOldest(ctx, *box)
+		e.forgetOldest(r.Kept)
 		if box.Pinned {
 			_, err = e.wake(ctx, h, box)
 		}
@@ -80,19 +82,44 @@ func (e *Engine) rollback(ctx context.Context, p layered, box *forkbox.Box, to f
 	return kept, e.shelve(ctx, p, box, after, kept)
 }
 
-// forgetOldest removes what rollbacks long ago kept.
-func (e *Engine) forgetOldest(ctx context.Context, box forkbox.Box) {
-	all, err := e.ledger.Snapshots(ctx, box.ID)
-	if err != nil {
+// forgetOldest removes what rollbacks long ago kept, in the background.
+func (e *Engine) forgetOldest(kept forkbox.Snapshot) {
+	n, _ := strconv.Atoi(strings.TrimPrefix(kept.Name, autoPrefix))
+	if n <= autoKept {
 		return
+	}
+	e.work.Go(func() {
+		_, unlock, err := e.lock(e.ctx, kept.Box)
+		if err != nil {
+			return
+		}
+		defer unlock()
+		if err := e.forgetAuto(e.ctx, kept.Box); err != nil && e.ctx.Err() == nil {
+			e.log.Warn("cannot remove old snapshots", "box", kept.Box, "error", err)
+		}
+	})
+}
+
+// forgetAuto removes the oldest automatic snapshots of a box but for what
+// others need. The caller has the box's turn.
+func (e *Engine) forgetAuto(ctx context.Context, id string) error {
+	box, err := e.ledger.Box(ctx, id)
+	if err != nil {
+		return err
+	}
+	all, err := e.ledger.Snapshots(ctx, id)
+	if err != nil {
+		return err
 	}
 	all = slices.DeleteFunc(all, func(s forkbox.Snapshot) bool { return !s.Auto || s.ID == box.At })
 	for _, s := range all[:max(0, len(all)-autoKept)] {
 		if children, err := e.childrenOf(ctx, s); err != nil || len(children) > 0 {
 			continue
 		}
-		if err := e.ledger.DeleteSnapshot(ctx, s.ID); err == nil {
-			e.sweepSoon()
+		if err := e.ledger.DeleteSnapshot(ctx, s.ID); err != nil {
+			return err
 		}
+		e.sweepSoon()
 	}
+	return nil
 }

@@ -156,15 +156,15 @@ func (e *Engine) newSnapshot(ctx context.Context, box forkbox.Box, spec forkbox.
 	if s.Name != "" {
 		return s, nil
 	}
-	all, err := e.ledger.Snapshots(ctx, box.ID)
-	s.Name = prefix + strconv.Itoa(highest(all, prefix)+1)
+	names, err := e.ledger.SnapshotNames(ctx, box.ID)
+	s.Name = prefix + strconv.Itoa(highest(names, prefix)+1)
 	return s, err
 }
 
 // highest is the largest number among the names.
-func highest(all []forkbox.Snapshot, prefix string) (most int) {
-	for _, s := range all {
-		if text, ok := strings.CutPrefix(s.Name, prefix); ok {
+func highest(names []string, prefix string) (most int) {
+	for _, name := range names {
+		if text, ok := strings.CutPrefix(name, prefix); ok {
 			if n, err := strconv.Atoi(text); err == nil {
 				most = max(most, n)
 			}
@@ -197,14 +197,9 @@ func checkSnapshotName(name string) error {
 // that no rollback made.
 func (e *Engine) findSnapshot(ctx context.Context, box forkbox.Box, name string) (forkbox.Snapshot, error) {
 	const op = "find snapshot"
-	all, err := e.ledger.Snapshots(ctx, box.ID)
-	if err != nil {
-		return forkbox.Snapshot{}, err
-	}
-	for _, s := range slices.Backward(all) {
-		if name == "" && !s.Auto || name == s.Name || name == s.ID && name != "" {
-			return s, nil
-		}
+	s, err := e.ledger.Snapshot(ctx, box.ID, name)
+	if !isNotFound(err) {
+		return s, err
 	}
 	if name == "" {
 		return forkbox.Snapshot{}, forkbox.Errorf(forkbox.NotFound, op, "%s has no snapshot", box.Name).

@@ -27,6 +27,15 @@ type link struct {
 	id inode
 }
 
+// begin opens the root of a tree.
+func (c *chain) begin(dir string) error {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", dir, err)
+	}
+	return c.push(fd)
+}
+
 // here is the lowest directory.
 func (c *chain) here() int { return c.links[len(c.links)-1].fd }
 

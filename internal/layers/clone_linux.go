@@ -3,7 +3,8 @@ package layers
 import (
 	"context"
 	"errors"
-	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -35,14 +36,11 @@ func cloneTree(ctx context.Context, from, to string, share sharing, still bool) 
 	c := &cloner{ctx: ctx, share: share, still: still, root: to, linked: map[inode]*linked{}, buf: make([]byte, xattrMax)}
 	defer c.src.close()
 	defer c.dst.close()
-	for dir, chain := range map[string]*chain{from: &c.src, to: &c.dst} {
-		fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return fmt.Errorf("open %s: %w", dir, err)
-		}
-		if err := chain.push(fd); err != nil {
-			return err
-		}
+	if err := errors.Join(c.src.begin(from), c.dst.begin(to)); err != nil {
+		return err
+	}
+	if !exists(filepath.Join(from, "upper")) { // a box whose start failed half-way
+		return os.Mkdir(filepath.Join(to, "upper"), 0o700)
 	}
 	// Else everything would inherit what somebody decreed for the store.
 	_ = unix.Removexattr(to, "system.posix_acl_default")
@@ -209,7 +207,7 @@ func (c *cloner) failed(err error) error {
 	if errors.As(err, &done) || c.ctx.Err() != nil {
 		return err
 	}
-	path := shorten(strings.Join(c.path[1:], "/"))
+	path := shorten(strings.Join(c.path, "/"))
 	e := forkbox.Errorf(forkbox.Internal, opClone, "%q: %w", path, err).About(path, err.Error())
 	switch {
 	case errors.Is(err, errLocked):

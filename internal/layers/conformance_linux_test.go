@@ -43,6 +43,7 @@ var suite = map[string]func(*testing.T, place){
 	"Deep":              deepTree,
 	"ManyLinks":         manyLinks,
 	"AccessTime":        accessTime,
+	"Sparse":            sparseFiles,
 	"Locked":            lockedFiles,
 	"PlainTop":          plainTop,
 	"Shelve":            shelved,
@@ -51,6 +52,8 @@ var suite = map[string]func(*testing.T, place){
 	"Removal":           removal,
 	"Usage":             usageOfStore,
 	"Bin":               binOfBox,
+	"Automatic":         automatic,
+	"Overlayfs":         onOverlayfs,
 }
 
 // TestConformance runs the suite for each driver on the filesystems that it
@@ -64,18 +67,18 @@ func TestConformance(t *testing.T) {
 		t.Run(driver, func(t *testing.T) { conform(t, place{temp(t), driver}) })
 	}
 	t.Run("xfs", func(t *testing.T) {
-		mnt := filesystem(t, "xfs", "-q", "-m", "reflink=1")
-		onFilesystem(t, mnt, "reflink", "overlay", "copy")
+		onFilesystem(t, "xfs", func(mnt string) { everybody(t, mnt, "reflink", "overlay") }, "-q", "-m", "reflink=1")
 	})
 	t.Run("btrfs", func(t *testing.T) {
-		mnt := filesystem(t, "btrfs", "-q")
-		onFilesystem(t, mnt, "btrfs", "reflink", "overlay")
-		wantNoSubvolumes(t, mnt)
+		onFilesystem(t, "btrfs", func(mnt string) {
+			everybody(t, mnt, "btrfs", "reflink", "overlay")
+			wantNoSubvolumes(t, mnt)
+		}, "-q")
 	})
 }
 
-// onFilesystem runs the suite as root and as somebody else.
-func onFilesystem(t *testing.T, mnt string, drivers ...string) {
+// everybody runs the suite as root and as somebody else.
+func everybody(t *testing.T, mnt string, drivers ...string) {
 	for _, driver := range drivers {
 		dir := filepath.Join(mnt, driver)
 		must(t, os.Mkdir(dir, 0o755))

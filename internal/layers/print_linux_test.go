@@ -3,7 +3,6 @@ package layers
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -88,24 +87,11 @@ func (p *printer) links(st *unix.Stat_t) uint64 {
 	return uint64(st.Nlink)
 }
 
-// content is the sum of a file's bytes, and where it has data and holes.
+// content is the sum of a file's bytes.
 func (p *printer) content(path string) string {
-	f, err := os.Open(path)
-	must(p.tb, err)
-	defer f.Close()
 	data, err := os.ReadFile(path)
 	must(p.tb, err)
-	text := fmt.Sprintf(" size %d sum %x data", len(data), sha256.Sum256(data))
-	for at := int64(0); ; {
-		from, err := unix.Seek(int(f.Fd()), at, unix.SEEK_DATA)
-		if errors.Is(err, unix.ENXIO) {
-			return text
-		}
-		must(p.tb, err)
-		at, err = unix.Seek(int(f.Fd()), from, unix.SEEK_HOLE)
-		must(p.tb, err)
-		text += fmt.Sprintf(" %d-%d", from, at)
-	}
+	return fmt.Sprintf(" size %d sum %x", len(data), sha256.Sum256(data))
 }
 
 func (p *printer) xattrs(path string) string {

@@ -32,6 +32,8 @@ func (s *Store) remove(ctx context.Context, path, name string) error {
 		return nil
 	case err != nil:
 		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
 	return removeTree(ctx, s.trash(), name)
 }

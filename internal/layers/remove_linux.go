@@ -86,6 +86,9 @@ func (r *remover) remove(dir int, name string, depth int) error {
 	if depth >= holdDepth {
 		return r.moveUp(dir, name)
 	}
+	if depth == 0 { // nothing can be moved out of it if it is a subvolume
+		r = &remover{ctx: r.ctx, top: sub}
+	}
 	if err := r.drain(sub, depth+1); err != nil {
 		return err
 	}

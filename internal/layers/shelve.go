@@ -10,8 +10,8 @@ import (
 
 // Shelve turns what a box at rest wrote into a layer, whatever the driver: the
 // box has no top afterwards. It can be repeated after a crash: a layer that is
-// there is whole. A box that has written nothing gives an empty layer.
-func (s *Store) Shelve(ctx context.Context, box, layer string) error {
+// there is whole, and a box without a top has nothing to give.
+func (s *Store) Shelve(_ context.Context, box, layer string) error {
 	const op = "save what the box wrote"
 	if err := checkID(op, box, layer); err != nil {
 		return err
@@ -24,10 +24,7 @@ func (s *Store) Shelve(ctx context.Context, box, layer string) error {
 	}
 	err := rename(s.Top(box), s.layer(layer))
 	if errors.Is(err, fs.ErrNotExist) {
-		return forkbox.Wrap(op, s.make(s.layer(layer), s.emptyLayer))
+		return nil
 	}
-	if err == nil {
-		s.tidy(ctx, s.layer(layer))
-	}
-	return forkbox.Wrap(op, err)
+	return forkbox.Wrap(op, err) // what overlayfs kept for itself goes with the layer
 }

@@ -44,21 +44,17 @@ func (c *counter) tree(o *owner) error {
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return nil
 	}
-	fd, err := unix.Open(o.path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
+	if err := c.chain.begin(o.path); err != nil {
 		return c.unread(err)
 	}
-	return c.below(fd, o.skip)
+	return c.below(o.skip)
 }
 
-// below counts what is in a directory, which it closes.
-func (c *counter) below(fd int, skip func(string) bool) error {
-	if err := c.chain.push(fd); err != nil {
+// below counts what is in the lowest directory, which it leaves.
+func (c *counter) below(skip func(string) bool) error {
+	names, err := listAll(c.chain.here())
+	if gone(err) != nil {
 		return err
-	}
-	names, err := listAll(fd)
-	if err != nil {
-		return gone(err)
 	}
 	for _, name := range names {
 		if skip != nil && skip(name) {
@@ -98,7 +94,10 @@ func (c *counter) entry(name string) error {
 	if err != nil {
 		return c.unread(err)
 	}
-	return c.below(fd, nil)
+	if err := c.chain.push(fd); err != nil {
+		return err
+	}
+	return c.below(nil)
 }
 
 // unread forgives what vanished or may not be read.

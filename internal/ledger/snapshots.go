@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -36,7 +37,7 @@ func (l *SQLite) AddSnapshot(ctx context.Context, s forkbox.Snapshot, box forkbo
 		return noBox(op, box.ID, err)
 	}
 	_, err = tx.StmtContext(ctx, l.stmts.addSnapshot).ExecContext(ctx,
-		s.ID, s.Box, s.Owner.UID, s.Name, s.Created.UnixNano(), string(record))
+		s.ID, s.Box, s.Owner.UID, s.Name, s.Auto, s.Created.UnixNano(), string(record))
 	if err != nil {
 		return snapshotError(op, s, err)
 	}
@@ -64,6 +65,42 @@ func (l *SQLite) UpdateSnapshot(ctx context.Context, s forkbox.Snapshot) error {
 func (l *SQLite) DeleteSnapshot(ctx context.Context, id string) error {
 	_, err := l.stmts.deleteSnapshot.ExecContext(steady(ctx), id)
 	return failed("forget snapshot", err)
+}
+
+// Snapshot implements [forkbox.Ledger].
+func (l *SQLite) Snapshot(ctx context.Context, box, name string) (s forkbox.Snapshot, err error) {
+	const op = "find snapshot"
+	var record []byte
+	if name == "" {
+		err = l.stmts.snapshotLast.QueryRowContext(steady(ctx), box).Scan(&record)
+	} else {
+		err = l.stmts.snapshotNamed.QueryRowContext(steady(ctx), box, name).Scan(&record)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return s, notThere(op, "snapshot", name, nil)
+	}
+	if err == nil {
+		err = json.Unmarshal(record, &s)
+	}
+	return s, failed(op, err)
+}
+
+// SnapshotNames implements [forkbox.Ledger].
+func (l *SQLite) SnapshotNames(ctx context.Context, box string) (names []string, err error) {
+	const op = "list snapshots"
+	rows, err := l.stmts.snapshotNames.QueryContext(steady(ctx), box)
+	if err != nil {
+		return nil, failed(op, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, failed(op, err)
+		}
+		names = append(names, name)
+	}
+	return names, failed(op, rows.Err())
 }
 
 // Snapshots implements [forkbox.Ledger].

@@ -15,6 +15,7 @@ type statements struct {
 	addSnapshot, updateSnapshot, deleteSnapshot       *sql.Stmt // write
 	addTemplate, updateTemplate, deleteTemplate       *sql.Stmt // write
 	snapshots, snapshotsOf, template, templates       *sql.Stmt // read
+	snapshotNamed, snapshotLast, snapshotNames        *sql.Stmt // read
 }
 
 const (
@@ -53,9 +54,12 @@ const (
 	sqlReceipts        = `SELECT record FROM receipts ORDER BY created DESC, rowid DESC`
 	sqlReceiptsOfOwner = `SELECT record FROM receipts WHERE owner_uid = ? ORDER BY created DESC, rowid DESC`
 	sqlReceiptsOfBox   = `SELECT record FROM receipts WHERE box = ? ORDER BY created, rowid`
-	sqlAddSnapshot     = `INSERT INTO snapshots (id, box, owner_uid, name, created, record) VALUES (?, ?, ?, ?, ?, ?)`
+	sqlAddSnapshot     = `INSERT INTO snapshots (id, box, owner_uid, name, auto, created, record) VALUES (?, ?, ?, ?, ?, ?, ?)`
 	sqlUpdateSnapshot  = `UPDATE snapshots SET name = ?, record = ? WHERE id = ?`
 	sqlDeleteSnapshot  = `DELETE FROM snapshots WHERE id = ?`
+	sqlSnapshotNamed   = `SELECT record FROM snapshots WHERE box = ?1 AND (name = ?2 OR id = ?2) ORDER BY name = ?2 DESC LIMIT 1`
+	sqlSnapshotLast    = `SELECT record FROM snapshots WHERE box = ? AND auto = 0 ORDER BY created DESC, rowid DESC LIMIT 1`
+	sqlSnapshotNames   = `SELECT name FROM snapshots WHERE box = ?`
 	sqlSnapshots       = `SELECT record FROM snapshots WHERE box = ? ORDER BY created, rowid`
 	// A uid of -1 is everybody's.
 	sqlSnapshotsOf = `SELECT record FROM snapshots WHERE ?1 = -1 OR owner_uid = ?1 ORDER BY created, rowid`
@@ -96,6 +100,9 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 		{&s.updateSnapshot, write, sqlUpdateSnapshot},
 		{&s.deleteSnapshot, write, sqlDeleteSnapshot},
 		{&s.snapshots, read, sqlSnapshots},
+		{&s.snapshotNamed, read, sqlSnapshotNamed},
+		{&s.snapshotLast, read, sqlSnapshotLast},
+		{&s.snapshotNames, read, sqlSnapshotNames},
 		{&s.snapshotsOf, read, sqlSnapshotsOf},
 		{&s.addTemplate, write, sqlAddTemplate},
 		{&s.updateTemplate, write, sqlUpdateTemplate},
@@ -119,6 +126,7 @@ func (s *statements) close() error {
 		s.box, s.boxes, s.boxesOf, s.find, s.exec, s.execs,
 		s.addReceipt, s.updateReceipt, s.deleteReceipt, s.receipt, s.receiptsOfOwner, s.receiptsOfBox,
 		s.addSnapshot, s.updateSnapshot, s.deleteSnapshot, s.snapshots, s.snapshotsOf,
+		s.snapshotNamed, s.snapshotLast, s.snapshotNames,
 		s.addTemplate, s.updateTemplate, s.deleteTemplate, s.template, s.templates,
 	} {
 		if stmt != nil {

@@ -84,7 +84,7 @@ func (l *Layout) WriteArchive(ctx context.Context, w io.Writer) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(blobs)) {
-		if err := a.file(name); err != nil {
+		if err := a.blob(name); err != nil {
 			return forkbox.Wrap(opWrite, err)
 		}
 	}
@@ -92,9 +92,26 @@ func (l *Layout) WriteArchive(ctx context.Context, w io.Writer) error {
 }
 
 type archiver struct {
-	ctx context.Context
-	l   *Layout
-	tw  *tar.Writer
+	ctx     context.Context
+	l       *Layout
+	tw      *tar.Writer
+	folders []string
+}
+
+// blob writes a blob after the directories that it is in: skopeo makes missing
+// ones for root, which fails where it is not root.
+func (a *archiver) blob(name string) error {
+	algorithm, _ := splitPath(name)
+	for _, dir := range []string{ocispec.ImageBlobsDir, algorithm} {
+		if slices.Contains(a.folders, dir) {
+			continue
+		}
+		a.folders = append(a.folders, dir)
+		if err := a.tw.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: 0o755, ModTime: time.Unix(0, 0)}); err != nil {
+			return err
+		}
+	}
+	return a.file(name)
 }
 
 func (a *archiver) file(name string) error {

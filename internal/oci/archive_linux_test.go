@@ -104,6 +104,9 @@ func rewrite(t testing.TB, data []byte, change func(name string, content []byte)
 			return tarOf(t, headers...)
 		}
 		check(t, err)
+		if h.Typeflag == tar.TypeDir {
+			continue
+		}
 		content, err := io.ReadAll(r)
 		check(t, err)
 		if content = change(h.Name, content); content != nil {
@@ -135,7 +138,7 @@ func TestArchivesThatAreRefused(t *testing.T) {
 		"docker's":     {tarOf(t, file("manifest.json", "[]"), file("x/layer.tar", "")), Limits{}, forkbox.Unsupported, "docker"},
 		"a root":       {tarOf(t, file("etc/passwd", "")), Limits{}, forkbox.Invalid, "not an image"},
 		"text":         {[]byte(strings.Repeat("hello ", 200)), Limits{}, forkbox.Invalid, "damaged"},
-		"cut":          {good[:len(good)/2], Limits{}, forkbox.Invalid, "damaged"},
+		"cut":          {good[:520], Limits{}, forkbox.Invalid, "damaged"},
 		"too large":    {good, Limits{Bytes: 2000}, forkbox.Invalid, "more than 2000 bytes"},
 		"many entries": {good, Limits{Entries: 2}, forkbox.Invalid, "more than 2 entries"},
 	} {
@@ -157,7 +160,7 @@ func TestArchiveWithoutABlobIsFoundOut(t *testing.T) {
 		if err == io.EOF {
 			return
 		}
-		if !strings.HasPrefix(h.Name, "blobs/") {
+		if h.Typeflag == tar.TypeDir || !strings.HasPrefix(h.Name, "blobs/") {
 			continue
 		}
 		data := rewrite(t, good, func(name string, content []byte) []byte {
@@ -168,11 +171,10 @@ func TestArchiveWithoutABlobIsFoundOut(t *testing.T) {
 		})
 		l, err := ReadArchive(context.Background(), bytes.NewReader(data), t.TempDir(), Limits{})
 		check(t, err)
-		im, err := l.Image(Want{})
-		if err == nil {
-			_, err = UnpackRoot(context.Background(), t.TempDir(), im.Layers, Form{})
+		_, err = l.Image(Want{})
+		if err == nil || forkbox.CodeOf(err) == forkbox.Internal {
+			t.Errorf("without %s: error %v", h.Name, err)
 		}
-		wantError(t, err, forkbox.Invalid, "which it refers to")
 	}
 }
 

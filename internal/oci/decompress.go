@@ -23,7 +23,11 @@ func decompress(r io.Reader) (io.ReadCloser, error) {
 	}
 	switch {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		return gzip.NewReader(buffered)
+		z, err := gzip.NewReader(buffered)
+		if err != nil {
+			return nil, err // not z: a nil pointer in an interface is not nil
+		}
+		return z, nil
 	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}), isSkippableFrame(magic):
 		dec, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {

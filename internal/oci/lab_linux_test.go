@@ -86,11 +86,11 @@ func whiteout(t testing.TB, path string) {
 	check(t, unix.Mknod(path, unix.S_IFCHR, 0))
 }
 
-// describe says everything about a tree that should survive a journey.
+// describeTree says everything about a tree that should survive a journey.
 func describeTree(t testing.TB, root string) []string {
 	t.Helper()
 	var lines []string
-	first := map[uint64]string{}
+	names := map[uint64][]int{} // lines of files with several names
 	check(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -116,14 +116,17 @@ func describeTree(t testing.TB, root string) []string {
 			line += fmt.Sprintf(" -> %q", target)
 		}
 		if st.Nlink > 1 && st.Mode&unix.S_IFMT != unix.S_IFDIR {
-			if first[st.Ino] == "" {
-				first[st.Ino] = rel
-			}
-			line += fmt.Sprintf(" = %q", first[st.Ino])
+			names[st.Ino] = append(names[st.Ino], len(lines))
 		}
 		lines = append(lines, line+xattrsOf(t, path))
 		return nil
 	}))
+	for _, same := range names {
+		first, _, _ := strings.Cut(lines[same[0]], "\" ")
+		for _, i := range same[1:] { // a name elsewhere does not count
+			lines[i] += " = " + first
+		}
+	}
 	return lines
 }
 

@@ -52,12 +52,29 @@ func (l *Layout) image(w Want) (*Image, error) {
 	}
 	im.Ref, im.Digest = c.ref, c.manifest.Digest
 	for i, d := range m.Layers {
+		if err := l.present(d); err != nil {
+			return nil, err
+		}
 		im.Layers = append(im.Layers, Layer{
 			Descriptor: d, DiffID: config.RootFS.DiffIDs[i],
 			open: func() (io.ReadCloser, error) { return l.OpenBlob(d) },
 		})
 	}
 	return im, nil
+}
+
+// present finds out early that a layer is missing or cut off.
+func (l *Layout) present(d ocispec.Descriptor) error {
+	f, err := l.OpenBlob(d)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && info.Size() != d.Size {
+		err = forkbox.Errorf(forkbox.Invalid, opRead, "%s has %d bytes and should have %d", d.Digest, info.Size(), d.Size)
+	}
+	return err
 }
 
 // Manifest reads the manifest of one image.

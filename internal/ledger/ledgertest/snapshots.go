@@ -68,6 +68,25 @@ func snapshotsGoWithTheirBox(t *testing.T, l forkbox.Ledger) {
 	got, err := l.Snapshots(t.Context(), one.ID)
 	noError(t, err)
 	equal(t, []string{got[0].ID, got[1].ID}, []string{"s1", "s2"})
+	for name, want := range map[string]string{"later": "s2", "s1": "s1"} {
+		one, err := l.Snapshot(t.Context(), one.ID, name)
+		noError(t, err)
+		equal(t, one.ID, want)
+	}
+	for _, name := range []string{"", "s3", "none"} { // all are automatic
+		_, err = l.Snapshot(t.Context(), one.ID, name)
+		hasCode(t, err, forkbox.NotFound)
+	}
+	last := snapshot("s4", one, "last", 2*time.Second)
+	last.Auto = false
+	noError(t, l.AddSnapshot(t.Context(), last, one))
+	noError(t, l.AddSnapshot(t.Context(), snapshot("s5", one, "auto", 3*time.Second), one))
+	found, err := l.Snapshot(t.Context(), one.ID, "")
+	noError(t, err)
+	equal(t, found, last)
+	names, err := l.SnapshotNames(t.Context(), one.ID)
+	noError(t, err)
+	equal(t, sorted(names), []string{"auto", "last", "later", "sooner"})
 	uid := 2
 	got, err = l.SnapshotsOf(t.Context(), &uid)
 	noError(t, err)

@@ -5,6 +5,7 @@ CREATE TABLE snapshots (
     box       TEXT    NOT NULL REFERENCES boxes (id) ON DELETE CASCADE,
     owner_uid INTEGER NOT NULL,
     name      TEXT    NOT NULL,
+    auto      INTEGER NOT NULL, -- made by a rollback
     created   INTEGER NOT NULL, -- nanoseconds since 1970
     record    TEXT    NOT NULL,
     UNIQUE (box, name)

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
 	"strings"
 	"time"
@@ -42,8 +43,9 @@ func retry(ctx context.Context, step func(context.Context) error) error {
 func passing(ctx context.Context, err error) bool {
 	var ours *forkbox.Error
 	var answer *errcode.ErrorResponse
+	var file *fs.PathError // a full disk stays full
 	switch {
-	case ctx.Err() != nil, errors.As(err, &ours), errors.Is(err, errdef.ErrNotFound), errors.Is(err, auth.ErrBasicCredentialNotFound), notTLS(err):
+	case ctx.Err() != nil, errors.As(err, &ours), errors.As(err, &file), errors.Is(err, errdef.ErrNotFound), errors.Is(err, auth.ErrBasicCredentialNotFound), notTLS(err):
 		return false
 	case errors.As(err, &answer):
 		return answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode == http.StatusRequestTimeout
@@ -59,7 +61,10 @@ func notTLS(err error) bool {
 func (s *session) failure(err error) error {
 	var ours *forkbox.Error
 	var answer *errcode.ErrorResponse
+	var file *fs.PathError
 	switch {
+	case errors.As(err, &file):
+		return forkbox.Wrap(s.op, err)
 	case err == nil || errors.As(err, &ours) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):

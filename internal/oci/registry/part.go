@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -120,21 +121,13 @@ func (p *part) skip(rc io.ReadCloser) error {
 	if p.have == 0 {
 		return nil
 	}
-	if seeker, ok := rc.(io.Seeker); ok {
-		if _, err := seeker.Seek(p.have, io.SeekStart); err == nil {
-			return nil
-		}
-		return p.startOverAfter(rc)
+	seeker, ok := rc.(io.Seeker)
+	if !ok {
+		return p.startOver()
 	}
-	return p.startOver()
-}
-
-// startOverAfter: seeking failed, and what was open before goes on from its
-// beginning.
-func (p *part) startOverAfter(rc io.Reader) error {
-	if err := p.startOver(); err != nil {
-		return err
+	_, err := seeker.Seek(p.have, io.SeekStart)
+	if err != nil && strings.Contains(err.Error(), "unexpected status code 200") {
+		return p.startOver() // the answer from before goes on at its beginning
 	}
-	_, err := rc.(io.Seeker).Seek(0, io.SeekStart)
 	return err
 }

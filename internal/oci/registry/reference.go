@@ -28,6 +28,8 @@ func Parse(name string) (Reference, error) {
 		return Reference{}, invalid(name, "it names no registry, or no repository in it")
 	case !strings.ContainsAny(host, ".:") && host != "localhost":
 		return Reference{}, invalid(name, "it names no registry: "+host+" is not the name of a host")
+	case strings.HasSuffix(name, ":") || strings.HasSuffix(name, "@"):
+		return Reference{}, invalid(name, "nothing follows its last sign")
 	}
 	ref, err := registry.ParseReference(name)
 	if err != nil {

@@ -97,7 +97,7 @@ func (p *Provider) strata(base forkbox.Base, layers []string) (all []oci.Stratum
 		}
 		s := oci.Stratum{Options: oci.Options{XattrPrefix: p.xattrPrefix()}}
 		for _, u := range uppers {
-			if p.rootless && u.Mount == "/" && base.IsReality() {
+			if p.bare(forkbox.Box{Base: base}, u.Mount) {
 				if err := onlyStubs(u.Dir); err != nil {
 					return nil, err
 				}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/change"
 	"github.com/forkbox/forkbox/internal/freezer"
@@ -17,17 +19,39 @@ import (
 
 // Blank says whether a box has written nothing over its layers.
 func (p *Provider) Blank(_ context.Context, box forkbox.Box) (bool, error) {
-	uppers, err := p.store.Uppers(box.ID)
+	uppers, err := p.uppers(box)
 	if err != nil {
 		return false, err
 	}
 	for _, u := range uppers {
+		if u.Dir == "" || p.bare(box, u.Mount) && onlyStubs(u.Dir) == nil {
+			continue
+		}
+		covered := filepath.Join("/", box.Base.Root, u.Mount)
+		if len(u.Layers) > 0 {
+			covered = u.Layers[0]
+		}
 		empty, err := change.Empty(u.Dir)
-		if err != nil || !empty {
+		if err != nil || !empty || !p.looksLike(u.Dir, covered) {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// bare says whether the filesystem at mount is the root directory of an
+// unprivileged box, which is not reality's.
+func (p *Provider) bare(box forkbox.Box, mount string) bool {
+	return p.rootless && box.Base.IsReality() && mount == "/"
+}
+
+// looksLike says whether the root of an upper still is as it was made.
+func (p *Provider) looksLike(dir, covered string) bool {
+	var a, b unix.Stat_t
+	if unix.Stat(dir, &a) != nil || unix.Stat(covered, &b) != nil {
+		return false
+	}
+	return a.Mode == b.Mode && (p.rootless || a.Uid == b.Uid && a.Gid == b.Gid)
 }
 
 // Stacks says whether boxes lie over their layers, or begin as copies of them.

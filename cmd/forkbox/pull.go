@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/oci"
+	"github.com/forkbox/forkbox/internal/oci/registry"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) pullVerb() *cobra.Command {
+	var net string
+	var plain bool
+	cmd := &cobra.Command{
+		Use:   "pull [--net none|host] [--plain-http] REGISTRY/REPO:TAG [NAME]",
+		Short: "Make a box of an image in a registry",
+		Long: `Fetch what forkbox push put into a registry, or any other OCI image, make a box of
+it as forkbox import does, and print its name. A pull that was interrupted goes on
+where it stopped when it is repeated.
+
+Who you are to the registry is read from docker's configuration (DOCKER_CONFIG, or
+~/.docker).`,
+		Example:           "  forkbox pull registry.example/team/try:green\n  forkbox pull localhost:5000/try:latest again",
+		Args:              between(1, 2, "an image: forkbox pull REGISTRY/REPO:TAG [NAME]"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			spec := forkbox.ImportSpec{Name: append(args, "")[1], Net: forkbox.Net(net)}
+			return a.pull(cmd.Context(), args[0], plain, spec)
+		},
+	}
+	cmd.Flags().StringVar(&net, "net", "", "network: none (loopback only; if nothing is said) or host")
+	cmd.RegisterFlagCompletionFunc("net", cobra.FixedCompletions([]string{"none", "host"}, cobra.ShellCompDirectiveNoFileComp))
+	addPlainHTTP(cmd, &plain)
+	return cmd
+}
+
+// pull keeps what has come in the user's cache until there is a box of it.
+func (a *app) pull(ctx context.Context, image string, plain bool, spec forkbox.ImportSpec) error {
+	name, err := registry.Parse(image)
+	if err != nil {
+		return err
+	}
+	dir, release, err := pullDir(name)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := a.fetch(ctx, name, dir, plain); err != nil {
+		return advisePlainHTTP(err)
+	}
+	in, err := readLayout(ctx, dir, name.String())
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	c := a.client()
+	defer c.Close()
+	if err := a.importFrom(ctx, c, in, spec); err != nil {
+		return err
+	}
+	return forkbox.Wrap("clear the cache", os.RemoveAll(dir))
+}
+
+func (a *app) fetch(ctx context.Context, name registry.Reference, dir string, plain bool) error {
+	moves := newTransfer("pulling")
+	err := a.tidily(ctx, moves.text, func(ctx context.Context) error {
+		options, err := registryOptions(ctx, name, plain, moves)
+		if err == nil {
+			_, err = registry.Pull(ctx, name.String(), dir, options)
+		}
+		return err
+	})
+	var status exitStatus
+	switch {
+	case errors.As(err, &status):
+		a.say("interrupted; the same command goes on from here")
+	case err == nil && !a.json:
+		sum := moves.traffic()
+		a.say("pulled %s; %s", sum.moved(), sum.skipped())
+	}
+	return err
+}
+
+// pullDir is where an image's blobs wait, the same for each attempt, for one
+// pull at a time.
+func pullDir(name registry.Reference) (dir string, release func(), err error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return "", nil, err
+	}
+	sum := sha256.Sum256([]byte(name.String()))
+	dir = filepath.Join(cache, "pull-"+hex.EncodeToString(sum[:8]))
+	lock, err := lockFile(dir + ".lock")
+	if err != nil {
+		return "", nil, forkbox.Errorf(forkbox.Busy, "pull "+name.String(), "another pull of it is under way, or its place in the cache cannot be used: %w", err)
+	}
+	return dir, func() { os.Remove(lock.Name()); lock.Close() }, nil
+}
+
+// readLayout is what a layout's images need, as a tar. What earlier attempts
+// left beside that is not part of it.
+func readLayout(ctx context.Context, dir, name string) (*archive, error) {
+	layout, err := oci.OpenLayout(dir)
+	if err != nil {
+		return nil, err
+	}
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(layout.WriteArchive(ctx, w)) }()
+	return &archive{r, name, 0}, nil
+}

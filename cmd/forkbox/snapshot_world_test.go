@@ -1,0 +1,213 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+)
+
+// snapWorld is a forkbox with a daemon of its own, spoken to through package
+// client, and a directory of reality that its boxes change.
+type snapWorld struct {
+	*testing.T
+	home, root string
+	store      string // FORKBOX_LAYERS of the daemon
+	daemon     *exec.Cmd
+	*client.Client
+}
+
+func newSnapWorld(t *testing.T, store string) *snapWorld {
+	t.Helper()
+	home, err := tempHome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &snapWorld{T: t, home: home, root: filepath.Join(filepath.Dir(home), "reality"), store: store}
+	t.Cleanup(w.end)
+	w.ok(os.Mkdir(w.root, 0o755))
+	w.serve()
+	return w
+}
+
+func (w *snapWorld) ok(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatalf("%v\n%s", err, w.log())
+	}
+}
+
+// log is the end of what the daemons had to say.
+func (w *snapWorld) log() string {
+	text, _ := os.ReadFile(filepath.Join(filepath.Dir(w.home), "log"))
+	return string(text[max(0, len(text)-4000):])
+}
+
+// serve starts a daemon and waits until it answers.
+func (w *snapWorld) serve() {
+	w.Helper()
+	log, err := os.OpenFile(filepath.Join(filepath.Dir(w.home), "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	w.ok(err)
+	defer log.Close()
+	w.daemon = forkboxCommand(w.home, "serve")
+	w.daemon.Env = append(w.daemon.Env, "FORKBOX_LAYERS="+w.store)
+	w.daemon.Stdout, w.daemon.Stderr = log, log
+	w.ok(w.daemon.Start())
+	w.Client = client.New(filepath.Join(w.home, "forkbox.sock"))
+	for range 3000 {
+		if w.Ping(w.Context()) == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	w.Fatalf("the daemon does not answer\n%s", w.log())
+}
+
+// kill ends the daemon as a crash does.
+func (w *snapWorld) kill() {
+	w.Helper()
+	w.ok(w.daemon.Process.Kill())
+	_ = w.daemon.Wait()
+	w.Client.Close()
+}
+
+func (w *snapWorld) restart() {
+	w.Helper()
+	w.kill()
+	w.serve()
+}
+
+// end removes the boxes, which would outlive their daemon, and everything else.
+func (w *snapWorld) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	boxes, err := w.Client.Boxes(ctx)
+	for _, b := range boxes {
+		err = errors.Join(err, w.Remove(ctx, b.ID, true))
+	}
+	if err != nil {
+		w.Errorf("cannot remove the boxes: %v\n%s", err, w.log())
+	}
+	if w.daemon.ProcessState == nil {
+		_ = w.daemon.Process.Signal(syscall.SIGTERM)
+		_ = w.daemon.Wait()
+	}
+	w.Client.Close()
+	removeHome(w.T, w.home)
+}
+
+func (w *snapWorld) create(name string) forkbox.Box {
+	w.Helper()
+	box, err := w.Create(w.Context(), client.CreateRequest{Name: name, Dir: w.root})
+	w.ok(err)
+	return box
+}
+
+// run runs a command in a box, in the directory of reality, and returns what
+// it wrote.
+func (w *snapWorld) run(box string, env []string, argv ...string) string {
+	w.Helper()
+	out, err := w.tryRun(box, env, argv...)
+	if err != nil {
+		w.Fatalf("%q in %s: %v\n%s\n%s", argv, box, err, out, w.log())
+	}
+	return out
+}
+
+func (w *snapWorld) tryRun(box string, env []string, argv ...string) (string, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer read.Close()
+	req := client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: w.root}, ExtraEnv: env}
+	s, err := w.Exec(w.Context(), box, req, forkbox.Stdio{Out: write, Err: write})
+	write.Close()
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	out, readErr := io.ReadAll(read)
+	done, err := s.Wait(w.Context())
+	if err == nil && (done.Exit == nil || done.Exit.Code != 0) {
+		err = errors.New("it failed")
+	}
+	return string(out), errors.Join(err, readErr)
+}
+
+func (w *snapWorld) sh(box, script string) string {
+	w.Helper()
+	return strings.TrimSpace(w.run(box, nil, "sh", "-c", script))
+}
+
+// layers lists the layers that are in the store.
+func (w *snapWorld) layers() (names []string) {
+	w.Helper()
+	entries, err := os.ReadDir(filepath.Join(w.home, "layers"))
+	w.ok(err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// named are the layers that boxes, snapshots and templates consist of.
+func (w *snapWorld) named() map[string]bool {
+	w.Helper()
+	f, err := w.Family(w.Context())
+	w.ok(err)
+	all := map[string]bool{}
+	note := func(layers ...string) {
+		for _, l := range layers {
+			all[l] = true
+		}
+	}
+	for _, b := range f.Boxes {
+		note(b.Layers...)
+		note(b.Saving)
+	}
+	for _, s := range f.Snapshots {
+		note(s.Layers...)
+	}
+	for _, t := range f.Templates {
+		note(t.Layers...)
+	}
+	delete(all, "")
+	return all
+}
+
+// onlyNamedLayers waits until the store has the layers that something needs
+// and no others: those that nothing needs go in the background.
+func (w *snapWorld) onlyNamedLayers(when string) {
+	w.Helper()
+	var there, named []string
+	for range 1000 {
+		there, named = w.layers(), slices.Sorted(maps.Keys(w.named()))
+		if missing := without(named, there); len(missing) > 0 {
+			w.Fatalf("%s: layers that are needed are gone: %q\n%s", when, missing, w.log())
+		}
+		if len(without(there, named)) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	w.Fatalf("%s: nothing needs %q, and they stay\n%s", when, without(there, named), w.log())
+}
+
+// without lists what is in all and not in some.
+func without(all, some []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(x string) bool { return slices.Contains(some, x) })
+}
