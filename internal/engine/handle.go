@@ -17,6 +17,9 @@ type handle struct {
 	// held while an instance starts or stops, so it is not a sync.Mutex: those
 	// who wait for it can give up.
 	turn chan struct{}
+	// rest is what the holder of the turn leaves to be done before the next
+	// one gets it, without keeping its caller waiting.
+	rest func()
 
 	// mu guards what is read and changed in passing, also by the events of an
 	// instance that the holder of the turn is waiting for. It is never held

@@ -64,8 +64,23 @@ func (e *Engine) change(ctx context.Context, op string, who forkbox.Owner, ref s
 	if err != nil {
 		return forkbox.Box{}, err
 	}
-	defer unlock()
+	defer e.passOn(h, unlock)
 	return box, forkbox.Wrap(op, do(ctx, h, &box))
+}
+
+// passOn gives the box's turn to whoever is next, when what was left to do in
+// the background is done.
+func (e *Engine) passOn(h *handle, unlock func()) {
+	rest := h.rest
+	if rest == nil {
+		unlock()
+		return
+	}
+	h.rest = nil
+	e.work.Go(func() {
+		defer unlock()
+		rest()
+	})
 }
 
 // pin writes whether the box stays when it idles. The caller has its turn.

@@ -84,12 +84,42 @@ func (e *Engine) atRest(ctx context.Context, op string, h *handle, box *forkbox.
 		return err
 	}
 	if a != nil {
-		if err := e.halt(context.WithoutCancel(ctx), h, a, box, 0); err != nil {
+		if err := e.fell(context.WithoutCancel(ctx), h, a, box); err != nil {
 			return err
 		}
 	}
 	e.shorten(box)
 	return e.saved(ctx, box)
+}
+
+// abandoned is an instance that can be killed without waiting for its end.
+type abandoned interface{ Abandon() error }
+
+// fell ends an instance in which nothing runs. It is killed, so it does nothing
+// any more, and its layers can be worked on; but its mounts take a while to be
+// taken down, and nobody but the next to use the box has to wait for that. The
+// caller has the box's turn by way of change, and writes the box.
+func (e *Engine) fell(ctx context.Context, h *handle, a *attached, box *forkbox.Box) error {
+	i, ok := a.instance.(abandoned)
+	if !ok || box.Pinned || h.rest != nil { // pinned: it is started again at once
+		return e.halt(ctx, h, a, box, 0)
+	}
+	h.setStopping(a, true)
+	if err := i.Abandon(); err != nil {
+		h.setStopping(a, false)
+		return err
+	}
+	h.rest = func() {
+		err := e.end(ctx, h, a, 0)
+		if err == nil {
+			err = e.ended(ctx, h.id)
+		}
+		if err != nil {
+			e.log.Error("cannot bring a box to rest", "box", h.id, "error", err)
+		}
+	}
+	box.State, box.Note = forkbox.Stopped, ""
+	return nil
 }
 
 // prepared readies the layers of a box that is about to start. The caller has
@@ -125,4 +155,14 @@ func (e *Engine) finishSaving(ctx context.Context, boxes []forkbox.Box) {
 			e.log.Error("cannot finish a snapshot", "box", box.ID, "error", err)
 		}
 	}
+}
+
+// ended writes that a box is at rest, unless that was done.
+func (e *Engine) ended(ctx context.Context, id string) error {
+	box, err := e.ledger.Box(ctx, id)
+	if err != nil || box.State != forkbox.Running {
+		return err
+	}
+	box.State, box.Note = forkbox.Stopped, ""
+	return e.ledger.UpdateBox(ctx, box)
 }

@@ -220,4 +220,9 @@ func (i *instance) Stop(ctx context.Context, grace forkbox.Grace) error {
 	}
 }
 
+// Abandon kills everything in the box and does not wait until it is gone.
+func (i *instance) Abandon() error {
+	return forkbox.Wrap("stop the box", i.process.Kill(unix.SIGKILL))
+}
+
 func (i *instance) Done() <-chan struct{} { return i.done }
