@@ -15,11 +15,7 @@ import (
 // against has a view show how a box differs from another one instead of from
 // reality. Both are looked at through their own mounts, at the paths that
 // either of them changed.
-func (e *Engine) against(ctx context.Context, who forkbox.Owner, box forkbox.Box, ref string, view *review.View) error {
-	other, err := e.resolveAt(ctx, "compare boxes", who, ref)
-	if err != nil {
-		return err
-	}
+func (e *Engine) against(who forkbox.Owner, box, other forkbox.Box, view *review.View) error {
 	if box.Base.Root != other.Base.Root {
 		return forkbox.Errorf(forkbox.Invalid, "compare boxes", "%s and %s have different bases", box.Name, other.Name).
 			Hint("boxes can be compared that were forked from the same")

@@ -23,19 +23,24 @@ func (e *Engine) Diff(ctx context.Context, who forkbox.Owner, ref string, spec f
 		return forkbox.Summary{}, err
 	}
 	defer end()
-	box, err := e.resolveAt(ctx, op, who, ref)
+	box, release, err := e.holdAt(ctx, op, who, ref)
 	if err != nil {
 		return forkbox.Summary{}, err
 	}
+	defer release()
 	view, err := e.view(ctx, box)
 	if err != nil {
 		return forkbox.Summary{}, err
 	}
 	if spec.Against != "" {
-		err = e.against(ctx, who, box, spec.Against, view)
-	}
-	if err != nil {
-		return forkbox.Summary{}, err
+		other, release, err := e.holdAt(ctx, op, who, spec.Against)
+		if err != nil {
+			return forkbox.Summary{}, err
+		}
+		defer release()
+		if err := e.against(who, box, other, view); err != nil {
+			return forkbox.Summary{}, err
+		}
 	}
 	err = e.diff(ctx, view, spec, yield)
 	return view.Summary, forkbox.Wrap(op, err)

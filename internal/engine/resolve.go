@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/forkbox/forkbox"
@@ -110,6 +111,22 @@ func (e *Engine) resolveAt(ctx context.Context, op string, who forkbox.Owner, re
 	box.Bare, box.Layers, box.Base, box.At = true, s.Layers, s.Base, s.ID
 	box.Name += "@" + s.Name
 	return box, nil
+}
+
+// holdAt is resolveAt, and keeps the layers of a snapshot until release is
+// called, also when somebody removes it meanwhile.
+func (e *Engine) holdAt(ctx context.Context, op string, who forkbox.Owner, ref string) (forkbox.Box, func(), error) {
+	box, err := e.resolveAt(ctx, op, who, ref)
+	if err != nil || !box.Bare {
+		return box, func() {}, err
+	}
+	release := e.creating(append(slices.Clone(box.Layers), box.Base.Root)...)
+	// From here on they stay; were they still there?
+	if _, err := e.findSnapshot(ctx, box, box.At); err != nil {
+		release()
+		return box, nil, err
+	}
+	return box, func() { release(); e.sweepSoon() }, nil
 }
 
 // onReality refuses what makes sense only for a fork of this machine.

@@ -15,6 +15,9 @@ func (p *Provider) Discard(ctx context.Context, box forkbox.Box, changes []forkb
 	if err != nil {
 		return err
 	}
+	if err := p.ownUppers(src, box); err != nil {
+		return err
+	}
 	bin, err := p.store.BinOf(box.ID)
 	if err != nil {
 		return err
@@ -23,4 +26,23 @@ func (p *Provider) Discard(ctx context.Context, box forkbox.Box, changes []forkb
 		return err
 	}
 	return p.store.EmptyBin(ctx, box.ID)
+}
+
+// ownUppers gives a box something to write to on every filesystem that its
+// layers are of: what they changed can be put back only by writing over it.
+func (p *Provider) ownUppers(src change.Source, box forkbox.Box) error {
+	for i, u := range src.Uppers {
+		if u.Dir != "" {
+			continue
+		}
+		dir, made, err := p.store.NewUpper(box.ID, u.Mount)
+		if err == nil && made {
+			err = p.likeBelow(dir, u.Layers[0])
+		}
+		if err != nil {
+			return err
+		}
+		src.Uppers[i].Dir = dir
+	}
+	return nil
 }
