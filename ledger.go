@@ -51,6 +51,9 @@ type Ledger interface {
 	// AddSnapshot records a snapshot and, in one step with it, what it makes of
 	// its box: a crash leaves both or neither. A taken name is an Exists error.
 	AddSnapshot(ctx context.Context, s Snapshot, box Box) error
+	// TakeBack forgets a snapshot and, in one step with it, what it made of its
+	// box.
+	TakeBack(ctx context.Context, snapshot string, box Box) error
 	// UpdateSnapshot replaces the record of an existing snapshot.
 	UpdateSnapshot(ctx context.Context, s Snapshot) error
 	// DeleteSnapshot forgets one. It can be repeated.
@@ -79,5 +82,16 @@ type Ledger interface {
 	// everybody's.
 	Templates(ctx context.Context, uid *int) ([]Template, error)
 
+	// Stacks lists what every box, snapshot and template is made of, all as of
+	// one moment: while one of them goes another may come to need the same.
+	Stacks(ctx context.Context) ([]Stack, error)
+
 	Close() error
+}
+
+// Stack is what something is made of.
+type Stack struct {
+	Layers []string
+	Saving string // a layer that is becoming one of a box's
+	Root   string // of a base that is not reality
 }

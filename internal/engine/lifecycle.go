@@ -133,6 +133,12 @@ func (h *handle) setStopping(a *attached, stopping bool) {
 	a.stopping = stopping
 }
 
+func (h *handle) isStopping(a *attached) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return a.stopping
+}
+
 // remove deletes a box, whatever state it is in. The caller has its turn.
 func (e *Engine) remove(ctx context.Context, h *handle, box *forkbox.Box) error {
 	mayRun := box.State != forkbox.Stopped

@@ -22,10 +22,13 @@ func (e *Engine) Processes(ctx context.Context, who forkbox.Owner, ref string) (
 		return nil, nil
 	}
 	a := h.current()
-	if a == nil {
+	if a == nil || h.isStopping(a) {
 		return nil, nil
 	}
 	ps, err := a.instance.Processes(ctx)
+	if err != nil && h.isStopping(a) {
+		return nil, nil // it came to rest while it was asked
+	}
 	return ps, forkbox.Wrap("list processes", err)
 }
 

@@ -117,15 +117,18 @@ func (e *Engine) needed(ctx context.Context) (map[string]int, error) {
 	if needed == nil {
 		needed = map[string]int{}
 	}
-	var adoptable []string
-	err := e.eachStack(ctx, func(layers []string) {
-		for n, l := range layers {
-			needed[l]++
-			adoptable = append(adoptable, e.mergedInto(layers[n:])...)
-		}
-	})
+	all, err := e.ledger.Stacks(ctx)
 	if err != nil {
 		return nil, err
+	}
+	var adoptable []string
+	for _, s := range all {
+		needed[s.Saving]++
+		needed[s.Root]++
+		for n, l := range s.Layers {
+			needed[l]++
+			adoptable = append(adoptable, e.mergedInto(s.Layers[n:])...)
+		}
 	}
 	e.forgetMerged(adoptable)
 	for _, l := range adoptable {
@@ -154,33 +157,6 @@ func (e *Engine) forgetMerged(adoptable []string) {
 	maps.DeleteFunc(e.shelf.merged, func(_, by string) bool {
 		return e.shelf.creating[by] == 0 && !slices.Contains(adoptable, by)
 	})
-}
-
-// eachStack visits the layers of everything there is, and its base.
-func (e *Engine) eachStack(ctx context.Context, visit func(layers []string)) error {
-	boxes, err := e.ledger.Boxes(ctx, nil)
-	if err != nil {
-		return err
-	}
-	for _, b := range boxes {
-		visit(b.Layers)
-		visit([]string{b.Saving})
-		visit([]string{b.Base.Root})
-	}
-	snapshots, err := e.ledger.SnapshotsOf(ctx, nil)
-	if err != nil {
-		return err
-	}
-	for _, s := range snapshots {
-		visit(s.Layers)
-		visit([]string{s.Base.Root})
-	}
-	templates, err := e.ledger.Templates(ctx, nil)
-	for _, t := range templates {
-		visit(t.Layers)
-		visit([]string{t.Base.Root})
-	}
-	return err
 }
 
 // maxStack is how many layers a box lies over before they are merged into one:

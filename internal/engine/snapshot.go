@@ -93,7 +93,7 @@ func (e *Engine) snapshotStill(ctx context.Context, p layered, box *forkbox.Box,
 	if err := p.Copy(ctx, *box, layer); err != nil {
 		return s, err
 	}
-	return s, e.addSnapshot(ctx, box, s)
+	return s, e.addCopied(ctx, box, s)
 }
 
 // snapshotRunning is of a box in which processes run. It goes on with what it
@@ -105,7 +105,16 @@ func (e *Engine) snapshotRunning(ctx context.Context, p layered, a *attached, bo
 		return s, err
 	}
 	s.Layers = prepend(layer, box.Layers)
-	return s, e.addSnapshot(ctx, box, s)
+	return s, e.addCopied(ctx, box, s)
+}
+
+// addCopied records a snapshot whose topmost layer was made for it.
+func (e *Engine) addCopied(ctx context.Context, box *forkbox.Box, s forkbox.Snapshot) error {
+	err := e.addSnapshot(ctx, box, s)
+	if err != nil {
+		e.sweepSoon()
+	}
+	return err
 }
 
 // addSnapshot records a snapshot that exists.
@@ -135,10 +144,7 @@ func (e *Engine) shelve(ctx context.Context, p layered, box *forkbox.Box, after 
 
 // takeBack forgets a snapshot that could not be made.
 func (e *Engine) takeBack(ctx context.Context, was forkbox.Box, s forkbox.Snapshot, cause error) error {
-	if err := e.ledger.UpdateBox(ctx, was); err != nil {
-		return fmt.Errorf("%w (and %w)", cause, err)
-	}
-	if err := e.ledger.DeleteSnapshot(ctx, s.ID); err != nil {
+	if err := e.ledger.TakeBack(ctx, s.ID, was); err != nil {
 		return fmt.Errorf("%w (and %w)", cause, err)
 	}
 	return cause
@@ -153,10 +159,16 @@ func (e *Engine) newSnapshot(ctx context.Context, box forkbox.Box, spec forkbox.
 		Auto: prefix != "", Layers: slices.Clone(box.Layers), Base: box.Base,
 		Unresolved: box.Unresolved, Parent: box.At,
 	}
-	if s.Name != "" {
+	names, err := e.ledger.SnapshotNames(ctx, box.ID)
+	switch {
+	case err != nil:
+		return s, err
+	case slices.Contains(names, s.Name): // before anything is frozen and copied
+		return s, forkbox.Errorf(forkbox.Exists, "make snapshot", "%s has a snapshot %q already", box.Name, s.Name).
+			Hint("choose another name, or remove that one: forkbox rm %s@%s", box.Name, s.Name)
+	case s.Name != "":
 		return s, nil
 	}
-	names, err := e.ledger.SnapshotNames(ctx, box.ID)
 	s.Name = prefix + strconv.Itoa(highest(names, prefix)+1)
 	return s, err
 }

@@ -2,8 +2,10 @@ package layers
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -65,7 +67,16 @@ func (h handle) xattrs(buf []byte) ([]xattr, error) {
 		}
 		all = append(all, xattr{name, bytes.Clone(buf[:n])})
 	}
+	// An ACL may forbid us to set the others.
+	slices.SortStableFunc(all, func(a, b xattr) int { return cmp.Compare(order(a.name), order(b.name)) })
 	return all, nil
+}
+
+func order(name string) int {
+	if name == "system.posix_acl_access" {
+		return 1
+	}
+	return 0
 }
 
 // dress gives a new file the attributes of another. The order matters: chown

@@ -77,6 +77,7 @@ func recovered(t *testing.T, s *Store, op string, want map[string]string) {
 	wantOnlyWhole(t, s, want)
 	must(t, s.EmptyTrash(t.Context()))
 	wantOnlyWhole(t, s, want)
+	wantSwept(t, s)
 	if err := operations[op](t.Context(), s); err != nil && !doneBefore(op, err) {
 		t.Fatalf("%s again: %v", op, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/forkbox/forkbox"
@@ -70,8 +71,23 @@ func (s *Store) Clone(ctx context.Context, layer, box string) error {
 		return noBox(op, box)
 	}
 	return forkbox.Wrap(op, s.make(s.Top(box), func(dir string) error {
-		return s.clone(ctx, s.layer(layer), dir, true)
+		if err := s.clone(ctx, s.layer(layer), dir, true); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, originName), []byte(layer), 0o600)
 	}))
+}
+
+// originName is the file that says which layer a top began as.
+const originName = "origin"
+
+// Origin is the layer that a box's top began as a clone of, "" if it did not.
+func (s *Store) Origin(box string) string {
+	text, err := os.ReadFile(filepath.Join(s.Top(box), originName))
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // DropTop deletes what the box itself has written. The rename into the trash
@@ -108,7 +124,7 @@ func (s *Store) clone(ctx context.Context, from, to string, still bool) error {
 // tidy removes what a layer does not need: overlayfs's own directories. It is
 // a few calls, and no harm where it fails.
 func (s *Store) tidy(ctx context.Context, dir string) {
-	for _, name := range []string{"work", "bin"} {
+	for _, name := range []string{"work", "bin", originName} {
 		_ = removeTree(ctx, dir, name)
 	}
 }

@@ -33,6 +33,7 @@ func deepTree(t *testing.T, p place) {
 	must(t, unix.Linkat(near, "near", dir, "far", 0))
 	unix.Close(near)
 	unix.Close(dir)
+	fewDescriptors(t)
 	_, err = s.Save(t.Context(), "b", "L", false)
 	must(t, err)
 	if got := depthOf(t, filepath.Join(s.Layer("L"), "-")); got != depth {
@@ -46,6 +47,16 @@ func deepTree(t *testing.T, p place) {
 	must(t, s.RemoveLayer(t.Context(), "L"))
 	must(t, s.Remove(t.Context(), "b"))
 	wantWhole(t, s)
+}
+
+// fewDescriptors lets the process have no more than an ordinary one until the
+// test ends.
+func fewDescriptors(t *testing.T) {
+	t.Helper()
+	var was unix.Rlimit
+	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &was))
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: min(1024, was.Max), Max: was.Max}))
+	t.Cleanup(func() { must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &was)) })
 }
 
 // depthOf goes down to a file far that is also near.

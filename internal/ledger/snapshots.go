@@ -18,7 +18,25 @@ func (l *SQLite) AddSnapshot(ctx context.Context, s forkbox.Snapshot, box forkbo
 	if err != nil {
 		return failed(op, err)
 	}
-	boxRecord, err := recordOf(box)
+	return l.withBox(ctx, op, box, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.StmtContext(ctx, l.stmts.addSnapshot).ExecContext(ctx,
+			s.ID, s.Box, s.Owner.UID, s.Name, s.Auto, s.Created.UnixNano(), string(record))
+		return snapshotError(op, s, err)
+	})
+}
+
+// TakeBack implements [forkbox.Ledger].
+func (l *SQLite) TakeBack(ctx context.Context, snapshot string, box forkbox.Box) error {
+	const op = "take back snapshot"
+	return l.withBox(ctx, op, box, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.StmtContext(ctx, l.stmts.deleteSnapshot).ExecContext(ctx, snapshot)
+		return failed(op, err)
+	})
+}
+
+// withBox replaces the record of a box and does something else, or neither.
+func (l *SQLite) withBox(ctx context.Context, op string, box forkbox.Box, do func(context.Context, *sql.Tx) error) error {
+	record, err := recordOf(box)
 	if err != nil {
 		return failed(op, err)
 	}
@@ -29,17 +47,15 @@ func (l *SQLite) AddSnapshot(ctx context.Context, s forkbox.Snapshot, box forkbo
 	}
 	defer tx.Rollback()
 	res, err := tx.StmtContext(ctx, l.stmts.updateBox).ExecContext(ctx,
-		box.Owner.UID, box.Name, box.State, box.Created.UnixNano(), boxRecord, box.ID)
+		box.Owner.UID, box.Name, box.State, box.Created.UnixNano(), record, box.ID)
 	if err != nil {
 		return boxError(op, box, err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		return noBox(op, box.ID, err)
 	}
-	_, err = tx.StmtContext(ctx, l.stmts.addSnapshot).ExecContext(ctx,
-		s.ID, s.Box, s.Owner.UID, s.Name, s.Auto, s.Created.UnixNano(), string(record))
-	if err != nil {
-		return snapshotError(op, s, err)
+	if err := do(ctx, tx); err != nil {
+		return err
 	}
 	return failed(op, tx.Commit())
 }
@@ -111,6 +127,32 @@ func (l *SQLite) Snapshots(ctx context.Context, box string) ([]forkbox.Snapshot,
 // SnapshotsOf implements [forkbox.Ledger].
 func (l *SQLite) SnapshotsOf(ctx context.Context, uid *int) ([]forkbox.Snapshot, error) {
 	return readRecords[forkbox.Snapshot]("list snapshots")(l.stmts.snapshotsOf.QueryContext(steady(ctx), orEverybody(uid)))
+}
+
+// Stacks implements [forkbox.Ledger].
+func (l *SQLite) Stacks(ctx context.Context) (all []forkbox.Stack, err error) {
+	const op = "list layers"
+	rows, err := l.stmts.stacks.QueryContext(steady(ctx))
+	if err != nil {
+		return nil, failed(op, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var record sql.RawBytes
+		var box struct {
+			Layers []string
+			Saving string
+			Base   struct{ Root string }
+		}
+		if err := rows.Scan(&record); err != nil {
+			return nil, failed(op, err)
+		}
+		if err := json.Unmarshal(record, &box); err != nil {
+			return nil, failed(op, err)
+		}
+		all = append(all, forkbox.Stack{Layers: box.Layers, Saving: box.Saving, Root: box.Base.Root})
+	}
+	return all, failed(op, rows.Err())
 }
 
 // everybody is no one's uid.

@@ -16,6 +16,7 @@ type statements struct {
 	addTemplate, updateTemplate, deleteTemplate       *sql.Stmt // write
 	snapshots, snapshotsOf, template, templates       *sql.Stmt // read
 	snapshotNamed, snapshotLast, snapshotNames        *sql.Stmt // read
+	stacks                                            *sql.Stmt // read
 }
 
 const (
@@ -64,6 +65,10 @@ const (
 	// A uid of -1 is everybody's.
 	sqlSnapshotsOf = `SELECT record FROM snapshots WHERE ?1 = -1 OR owner_uid = ?1 ORDER BY created, rowid`
 
+	// One statement, so that it is as of one moment.
+	sqlStacks = `SELECT record FROM boxes WHERE record LIKE '%"layers"%' OR record LIKE '%"saving"%' OR record LIKE '%"root"%'
+		UNION ALL SELECT record FROM snapshots UNION ALL SELECT record FROM templates`
+
 	sqlAddTemplate    = `INSERT INTO templates (id, owner_uid, name, created, record) VALUES (?, ?, ?, ?, ?)`
 	sqlUpdateTemplate = `UPDATE templates SET name = ?, record = ? WHERE id = ?`
 	sqlDeleteTemplate = `DELETE FROM templates WHERE id = ?`
@@ -103,6 +108,7 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 		{&s.snapshotNamed, read, sqlSnapshotNamed},
 		{&s.snapshotLast, read, sqlSnapshotLast},
 		{&s.snapshotNames, read, sqlSnapshotNames},
+		{&s.stacks, read, sqlStacks},
 		{&s.snapshotsOf, read, sqlSnapshotsOf},
 		{&s.addTemplate, write, sqlAddTemplate},
 		{&s.updateTemplate, write, sqlUpdateTemplate},
@@ -126,7 +132,7 @@ func (s *statements) close() error {
 		s.box, s.boxes, s.boxesOf, s.find, s.exec, s.execs,
 		s.addReceipt, s.updateReceipt, s.deleteReceipt, s.receipt, s.receiptsOfOwner, s.receiptsOfBox,
 		s.addSnapshot, s.updateSnapshot, s.deleteSnapshot, s.snapshots, s.snapshotsOf,
-		s.snapshotNamed, s.snapshotLast, s.snapshotNames,
+		s.snapshotNamed, s.snapshotLast, s.snapshotNames, s.stacks,
 		s.addTemplate, s.updateTemplate, s.deleteTemplate, s.template, s.templates,
 	} {
 		if stmt != nil {

@@ -81,8 +81,3 @@ func Scratch(name string, size int64) (*os.File, error) {
 	}
 	return f, nil
 }
-
-// Exchange swaps two paths in one step.
-func Exchange(a, b string) error {
-	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
-}

@@ -178,6 +178,19 @@ func TestArchiveWithoutABlobIsFoundOut(t *testing.T) {
 	}
 }
 
+// A directory that has something in it loses nothing.
+func TestOnlyEmptyDirectoriesAreFilled(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/mine", "precious", 0o644)
+	_, err := ReadArchive(context.Background(), strings.NewReader("text"), dir, Limits{})
+	wantError(t, err, forkbox.Invalid, "is not empty")
+	_, err = UnpackRoot(context.Background(), dir, []Layer{tarLayer(t, file("mine", "x"))}, Form{})
+	wantError(t, err, forkbox.Invalid, "is not empty")
+	if data, err := os.ReadFile(dir + "/mine"); err != nil || string(data) != "precious" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
 // An archive has names that lead elsewhere: nothing but blobs is written.
 func TestArchiveNamesLeadNowhere(t *testing.T) {
 	dir, _ := arena(t)

@@ -28,15 +28,19 @@ func (u *unpacker) whiteout(path string) error {
 // opaque does, or marks, that everything in a directory of the layers below is
 // gone.
 func (u *unpacker) opaque(path string) error {
-	s, err := u.at(below(path, "x")) // the directory itself is what is wanted
+	top, rel, err := u.ground.top(path)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	if u.overlay {
-		return u.markOpaque(s.dir)
+	dir, err := u.folder(top, rel, path)
+	if err != nil {
+		return err
 	}
-	return u.sweepInside(s.dir)
+	defer unix.Close(dir)
+	if u.overlay {
+		return u.markOpaque(dir)
+	}
+	return u.sweepInside(dir)
 }
 
 func (u *unpacker) markGone(path string) error {

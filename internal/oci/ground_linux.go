@@ -81,14 +81,21 @@ func (u *unpacker) at(path string) (*spot, error) {
 	if name == "" {
 		name = "."
 	}
-	fd, err := u.openFolder(top, dir)
-	if errors.Is(err, unix.ENOENT) {
-		fd, err = u.makeFolders(top, dir, strings.TrimSuffix(path, rel))
-	}
+	fd, err := u.folder(top, dir, strings.TrimSuffix(strings.TrimSuffix(path, name), "/"))
 	if err != nil {
 		return nil, err
 	}
 	return &spot{dir: fd, name: name, path: path}, nil
+}
+
+// folder opens a directory below top, made if need be. path is the whole of
+// it in the archive.
+func (u *unpacker) folder(top int, dir, path string) (int, error) {
+	fd, err := u.openFolder(top, dir)
+	if errors.Is(err, unix.ENOENT) {
+		return u.makeFolders(top, dir, strings.TrimSuffix(path, dir))
+	}
+	return fd, err
 }
 
 // find is at, for what may only be looked for: nothing is made on the way.

@@ -101,6 +101,29 @@ func TestPathsThatAreNotWantedAreLeftOut(t *testing.T) {
 	}
 }
 
+// An opaque directory, with something mounted in it here, and a mount's root
+// that is opaque itself.
+func TestOpaqueBesideMounts(t *testing.T) {
+	here, inner := t.TempDir(), t.TempDir()
+	place := func(path string) (string, string, error) {
+		if rest, ok := strings.CutPrefix(path, "/srv/x"); ok {
+			return inner, strings.TrimPrefix(rest, "/"), nil
+		}
+		return here, path[1:], nil
+	}
+	mark := " " + prefix() + `opaque="y"`
+	_, err := UnpackLayer(context.Background(), tarLayer(t, file("srv/.wh..wh..opq", "")), place, Form{XattrPrefix: prefix()})
+	check(t, err)
+	if xattrsOf(t, here+"/srv") != mark || xattrsOf(t, inner) != "" {
+		t.Errorf("outer%s, inner%s", xattrsOf(t, here+"/srv"), xattrsOf(t, inner))
+	}
+	_, err = UnpackLayer(context.Background(), tarLayer(t, file("srv/x/.wh..wh..opq", "")), place, Form{XattrPrefix: prefix()})
+	check(t, err)
+	if xattrsOf(t, inner) != mark {
+		t.Errorf("inner%s", xattrsOf(t, inner))
+	}
+}
+
 func TestDeletedMountPointIsRefused(t *testing.T) {
 	l := tarLayer(t, file(".wh.home", ""))
 	dst := t.TempDir()

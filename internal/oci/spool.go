@@ -19,6 +19,9 @@ import (
 // Every blob is what its name says, or the archive is refused and the
 // directory is emptied.
 func ReadArchive(ctx context.Context, r io.Reader, dir string, limits Limits) (*Layout, error) {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return nil, forkbox.Errorf(forkbox.Invalid, opRead, "%q, which it was to be read into, is not empty", dir)
+	}
 	l, err := CreateLayout(dir)
 	if err != nil {
 		return nil, forkbox.Wrap(opRead, err)

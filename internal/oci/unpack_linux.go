@@ -55,6 +55,9 @@ func unpackRoot(ctx context.Context, dir string, layers []Layer, f Form) (Unpack
 		return u.out, err
 	}
 	defer unix.Close(root)
+	if names, err := list(root); err != nil || len(names) > 0 {
+		return u.out, errors.Join(err, forkbox.Errorf(forkbox.Invalid, opUnpack, "%q, which it was to be unpacked into, is not empty", dir))
+	}
 	u.ground = &wholeRoot{fd: root}
 	for i, l := range layers {
 		if i > 0 {

@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) forkbox.Ledger) {
 		{"SnapshotComesWithItsBox", snapshotComesWithItsBox},
 		{"SnapshotsGoWithTheirBox", snapshotsGoWithTheirBox},
 		{"TemplateIsKeptWhole", templateIsKeptWhole},
+		{"StacksOfEverything", stacksOfEverything},
 		{"NotFound", notFound},
 		{"ManyAtOnce", manyAtOnce},
 		{"CancelledCallerLeavesNoDoubt", cancelledCaller},

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -55,6 +56,13 @@ func snapshotComesWithItsBox(t *testing.T, l forkbox.Ledger) {
 	got, err = l.Box(t.Context(), b.ID)
 	noError(t, err)
 	equal(t, got, b)
+	noError(t, l.TakeBack(t.Context(), "s1", refused))
+	got, err = l.Box(t.Context(), b.ID)
+	noError(t, err)
+	equal(t, got, refused)
+	left, err := l.Snapshots(t.Context(), b.ID)
+	noError(t, err)
+	equal(t, len(left), 0)
 	stranger := Box("cccccccccccc", "two", 1000)
 	hasCode(t, l.AddSnapshot(t.Context(), snapshot("s3", stranger, "x", 0), stranger), forkbox.NotFound)
 }
@@ -127,4 +135,23 @@ func templateIsKeptWhole(t *testing.T, l forkbox.Ledger) {
 	_, err = l.Template(t.Context(), 1000, "go")
 	hasCode(t, err, forkbox.NotFound)
 	hasCode(t, l.UpdateTemplate(t.Context(), want), forkbox.NotFound)
+}
+
+func stacksOfEverything(t *testing.T, l forkbox.Ledger) {
+	b, plain := Box("aaaaaaaaaaaa", "one", 1000), Box("bbbbbbbbbbbb", "two", 7)
+	plain.Layers, plain.Saving, plain.Base.Root = nil, "", ""
+	add(t, l, b, plain)
+	s := snapshot("s1", b, "first", 0)
+	s.Layers = []string{"l7"}
+	noError(t, l.AddSnapshot(t.Context(), s, b))
+	noError(t, l.AddTemplate(t.Context(), forkbox.Template{ID: "t1", Name: "go", Layers: []string{"l8"}, Base: forkbox.Base{Root: "/r"}}))
+	all, err := l.Stacks(t.Context())
+	noError(t, err)
+	var got []string
+	for _, s := range all {
+		got = append(got, s.Layers...)
+		got = append(got, s.Saving, s.Root)
+	}
+	equal(t, sorted(slices.DeleteFunc(got, func(s string) bool { return s == "" })),
+		[]string{"/r", "/srv/root", "l1", "l2", "l3", "l7", "l8"})
 }

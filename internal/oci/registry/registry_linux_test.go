@@ -1,7 +1,9 @@
 package registry
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -11,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/oci"
@@ -255,6 +260,62 @@ func TestRegistryWithPasswords(t *testing.T) {
 	wantError(t, err, forkbox.Denied, "does not let us")
 	_, err = Pull(context.Background(), ref, t.TempDir(), good)
 	check(t, err)
+}
+
+// A list of images for several machines: the one for this machine comes.
+func TestImageForThisMachineIsPulled(t *testing.T) {
+	host, dir := serve(t, ""), t.TempDir()
+	l, err := oci.CreateLayout(dir)
+	check(t, err)
+	index := ocispec.Index{MediaType: ocispec.MediaTypeImageIndex}
+	index.SchemaVersion = 2
+	for _, arch := range []string{"amd64", "arm64"} {
+		d, err := l.AddImage(context.Background(), oci.Image{Ref: arch, Arch: arch}, nil)
+		check(t, err)
+		_, err = Push(context.Background(), dir, host+"/box:"+arch, Options{Want: oci.Want{Ref: arch, Arch: arch}})
+		check(t, err)
+		index.Manifests = append(index.Manifests, d)
+	}
+	data, err := json.Marshal(index)
+	check(t, err)
+	s, err := newSession(opPush, host+"/box:all", Options{})
+	check(t, err)
+	defer s.close()
+	d := ocispec.Descriptor{MediaType: index.MediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}
+	check(t, s.repo.Manifests().PushReference(context.Background(), d, bytes.NewReader(data), "all"))
+	for i, arch := range []string{"amd64", "arm64"} {
+		into := t.TempDir()
+		got, err := Pull(context.Background(), host+"/box:all", into, Options{Want: oci.Want{Arch: arch}})
+		check(t, err)
+		if got.Digest != index.Manifests[i].Digest {
+			t.Errorf("for %s came %s", arch, got.Digest)
+		}
+		pulled, err := oci.OpenLayout(into)
+		check(t, err)
+		im, err := pulled.Image(oci.Want{Arch: arch})
+		if err != nil || im.Arch != arch {
+			t.Errorf("%+v, %v", im, err)
+		}
+	}
+	_, err = Pull(context.Background(), host+"/box:all", t.TempDir(), Options{Want: oci.Want{Arch: "s390x"}})
+	wantError(t, err, forkbox.NotFound, "linux/amd64, linux/arm64")
+}
+
+// A registry that falls silent in the middle does not hold us for ever.
+func TestSilentRegistryIsGivenUp(t *testing.T) {
+	host, dst := serve(t, ""), t.TempDir()
+	_, err := Push(context.Background(), image(t), host+"/box:v1", Options{})
+	check(t, err)
+	before := stall
+	stall = 50 * time.Millisecond
+	defer func() { stall = before }()
+	m := &meddler{meddle: func(r *http.Response) {
+		if isBlob(r) && r.ContentLength > 1<<20 {
+			r.Body = &silentBody{r.Body, r.Request.Context()}
+		}
+	}}
+	_, err = Pull(context.Background(), m.before(t, host)+"/box:v1", dst, Options{})
+	wantError(t, err, forkbox.Unavailable, "nothing moved")
 }
 
 func TestPullIsBounded(t *testing.T) {

@@ -126,6 +126,17 @@ func (c *cutBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// silentBody says nothing until nobody listens any more.
+type silentBody struct {
+	io.ReadCloser
+	ctx context.Context
+}
+
+func (s *silentBody) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, s.ctx.Err()
+}
+
 // flipBody changes one byte.
 type flipBody struct {
 	io.ReadCloser

@@ -145,10 +145,11 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// storeFiles lists what a store holds besides its own four directories.
+// storeFiles lists what a store holds besides its own directories.
 func storeFiles(t testing.TB, home string) (list []string) {
 	t.Helper()
-	own := map[string]bool{"": true, "/boxes": true, "/trash": true, "/mnt": true, "/mnt/root": true, "/mnt/veil": true}
+	own := map[string]bool{"": true, "/boxes": true, "/trash": true, "/mnt": true, "/mnt/root": true, "/mnt/veil": true,
+		"/layers": true, "/roots": true, "/layout": true, "/spool": true}
 	err := filepath.WalkDir(home, func(path string, _ fs.DirEntry, err error) error {
 		if name := strings.TrimPrefix(path, home); err == nil && !own[name] {
 			list = append(list, path)

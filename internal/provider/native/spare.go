@@ -82,15 +82,17 @@ func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
 		return nil
 	}
 	id := plan.box.ID
-	if _, err := os.Lstat(p.store.Upper(id)); !errors.Is(err, os.ErrNotExist) { // started before
+	if _, err := os.Lstat(p.store.Top(id)); !errors.Is(err, os.ErrNotExist) { // it has written something
 		p.spares.drop(s)
 		return nil
 	}
-	// What is known of the box's base goes along. One that comes too late is
-	// lost with the old directory: a merge that needs it is refused then.
-	_ = os.Rename(p.store.Base(id), p.store.Base(s.id))
-	// From here on the spare's directories are the box's, its socket included.
-	if err := linux.Exchange(p.store.Dir(s.id), p.store.Dir(id)); err != nil {
+	// What the spare writes to, and where it listens, becomes the box's. The
+	// rest of the box's directory, its logs, stays.
+	err := os.Rename(p.store.Top(s.id), p.store.Top(id))
+	if err == nil {
+		err = os.Rename(p.socket(s.id), p.socket(id))
+	}
+	if err != nil {
 		p.spares.drop(s)
 		return nil
 	}
