@@ -16,7 +16,8 @@ type Snapshot struct {
 	Name    string    `json:"name"` // unique in its box
 	Message string    `json:"message,omitempty"`
 	Created time.Time `json:"created"`
-	// Auto says that a rollback made it, so that the rollback can be undone.
+	// Auto says that nobody asked for it: a rollback made it, to be undone, or
+	// a fork, a template or an export of a box as it was then.
 	Auto bool `json:"auto,omitempty"`
 	// Layers are what the box consisted of, the topmost first, and Base is
 	// what they lay over.

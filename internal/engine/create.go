@@ -54,7 +54,7 @@ func (e *Engine) fromSnapshot(ctx context.Context, who forkbox.Owner, spec Creat
 		return forkbox.Box{}, err
 	}
 	defer unlock()
-	s, err := e.snapshotFor(ctx, nil, &parent, snapshot, true)
+	s, err := e.snapshotFor(ctx, nil, &parent, snapshot, true, "")
 	if err != nil {
 		return forkbox.Box{}, err
 	}

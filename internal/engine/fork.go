@@ -23,7 +23,7 @@ func (e *Engine) Fork(ctx context.Context, who forkbox.Owner, ref string, spec f
 	}
 	name, snapshot, at := forkbox.SplitRef(ref)
 	_, err = e.change(ctx, op, who, name, func(ctx context.Context, h *handle, box *forkbox.Box) error {
-		if f.Snapshot, err = e.snapshotFor(ctx, h, box, snapshot, at); err != nil {
+		if f.Snapshot, err = e.snapshotFor(ctx, h, box, snapshot, at, "fork"); err != nil {
 			return err
 		}
 		// With the parent's turn: nobody removes the snapshot meanwhile.
@@ -53,9 +53,10 @@ func childSpec(spec forkbox.ForkSpec, i int) CreateSpec {
 	return c
 }
 
-// snapshotFor is the one that was named, or one made now. One that says the
-// same as the box, because nothing was written since, is used again.
-func (e *Engine) snapshotFor(ctx context.Context, h *handle, box *forkbox.Box, name string, at bool) (forkbox.Snapshot, error) {
+// snapshotFor is the one that was named, or one made now, automatically. One
+// that says the same as the box, because nothing was written since, is used
+// again.
+func (e *Engine) snapshotFor(ctx context.Context, h *handle, box *forkbox.Box, name string, at bool, what string) (forkbox.Snapshot, error) {
 	if at {
 		if err := usable("fork", *box); err != nil {
 			return forkbox.Snapshot{}, err
@@ -65,7 +66,7 @@ func (e *Engine) snapshotFor(ctx context.Context, h *handle, box *forkbox.Box, n
 	if s, ok := e.unchangedSince(ctx, h, box); ok {
 		return s, nil
 	}
-	return e.snapshot(ctx, h, box, forkbox.SnapshotSpec{Message: "forked"})
+	return e.snapshot(ctx, h, box, forkbox.SnapshotSpec{}, what+"-")
 }
 
 // unchangedSince is the snapshot that a box at rest still is.

@@ -57,7 +57,7 @@ func (e *Engine) Export(ctx context.Context, who forkbox.Owner, ref string, w io
 func (e *Engine) toExport(ctx context.Context, op string, who forkbox.Owner, ref string) (box forkbox.Box, s forkbox.Snapshot, release func(), err error) {
 	name, snapshot, at := forkbox.SplitRef(ref)
 	box, err = e.change(ctx, op, who, name, func(ctx context.Context, h *handle, box *forkbox.Box) error {
-		if s, err = e.snapshotFor(ctx, h, box, snapshot, at); err != nil {
+		if s, err = e.snapshotFor(ctx, h, box, snapshot, at, "export"); err != nil {
 			return err
 		}
 		release = e.creating(append(s.Layers, s.Base.Root)...)

@@ -19,7 +19,7 @@ func (e *Engine) Snapshot(ctx context.Context, who forkbox.Owner, ref string, sp
 	}
 	var s forkbox.Snapshot
 	_, err := e.change(ctx, op, who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) (err error) {
-		s, err = e.snapshot(ctx, h, box, spec)
+		s, err = e.snapshot(ctx, h, box, spec, "")
 		return err
 	})
 	return s, err
@@ -39,8 +39,9 @@ func (e *Engine) Snapshots(ctx context.Context, who forkbox.Owner, ref string) (
 	return e.ledger.Snapshots(ctx, box.ID)
 }
 
-// snapshot makes one. The caller has the box's turn.
-func (e *Engine) snapshot(ctx context.Context, h *handle, box *forkbox.Box, spec forkbox.SnapshotSpec) (forkbox.Snapshot, error) {
+// snapshot makes one. One that its owner did not ask for has a prefix to its
+// number. The caller has the box's turn.
+func (e *Engine) snapshot(ctx context.Context, h *handle, box *forkbox.Box, spec forkbox.SnapshotSpec, prefix string) (forkbox.Snapshot, error) {
 	const op = "make snapshot"
 	p, err := e.layers(op)
 	if err != nil {
@@ -49,7 +50,7 @@ func (e *Engine) snapshot(ctx context.Context, h *handle, box *forkbox.Box, spec
 	if err := usable(op, *box); err != nil {
 		return forkbox.Snapshot{}, err
 	}
-	s, err := e.newSnapshot(ctx, *box, spec, "")
+	s, err := e.newSnapshot(ctx, *box, spec, prefix)
 	if err != nil {
 		return s, err
 	}

@@ -46,7 +46,7 @@ func (e *Engine) CreateTemplate(ctx context.Context, who forkbox.Owner, spec for
 			return forkbox.Errorf(forkbox.Exists, op, "there is a template %q already", spec.Name).
 				Hint("choose another name, or remove that one: forkbox template rm %s", spec.Name)
 		}
-		s, err := e.snapshotFor(ctx, h, box, snapshot, at)
+		s, err := e.snapshotFor(ctx, h, box, snapshot, at, "template")
 		if err != nil {
 			return err
 		}

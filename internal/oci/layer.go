@@ -32,6 +32,9 @@ type Options struct {
 	// Owner says whose a file is to be on other machines; as it is here if
 	// nil. A rootless box has all its files from the one user who runs it.
 	Owner func(uid, gid int) (int, int)
+	// Reader, if there is one, is whom it is read for by a process with more
+	// rights: what they may not read themselves is refused.
+	Reader *forkbox.Owner
 }
 
 // Blob is a layer as it was written.

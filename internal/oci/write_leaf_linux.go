@@ -76,6 +76,9 @@ func (w *layerWriter) file(f *folder, name, path string) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return unwritten(path, err)
 	}
+	if err := w.mayRead(fd, path, &st, 0o4); err != nil {
+		return err
+	}
 	h, err := w.header(f, name, path, &st)
 	if err != nil {
 		return err

@@ -59,6 +59,9 @@ func (w *layerWriter) folder(f *folder) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
+	if err := w.mayEnter(f); err != nil {
+		return err
+	}
 	opaque, err := w.readMarks(f)
 	if err != nil {
 		return unwritten(f.path, err)

@@ -40,7 +40,7 @@ func (p *Provider) Export(ctx context.Context, box forkbox.Box, s forkbox.Snapsh
 	}
 	defer done()
 	e := oci.Exporting{Spool: dir, Image: describe(box, s)}
-	strata, err := p.strata(s.Base, s.Layers)
+	strata, err := p.strata(s, s.Layers)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (p *Provider) Export(ctx context.Context, box forkbox.Box, s forkbox.Snapsh
 	if err := p.flatten(ctx, s.Layers, layer, how, s.Base.Root); err != nil {
 		return err
 	}
-	if e.Layers, err = p.strata(s.Base, []string{layer}); err != nil {
+	if e.Layers, err = p.strata(s, []string{layer}); err != nil {
 		return err
 	}
 	_, err = oci.Export(ctx, w, e)
@@ -86,28 +86,39 @@ func orRoot(dir string) string {
 
 // strata are the layers of an image, the bottom one first: the base, unless
 // that is reality, and what lies over it.
-func (p *Provider) strata(base forkbox.Base, layers []string) (all []oci.Stratum, err error) {
-	if !base.IsReality() {
-		all = append(all, oci.Stratum{Trees: []oci.Tree{{Mount: "/", Dir: base.Root}}})
+func (p *Provider) strata(of forkbox.Snapshot, layers []string) (all []oci.Stratum, err error) {
+	var reader *forkbox.Owner // a root daemon reads no more than they could
+	if of.Owner.UID != 0 && !p.rootless {
+		reader = &of.Owner
+	}
+	if !of.Base.IsReality() {
+		all = append(all, oci.Stratum{Trees: []oci.Tree{{Mount: "/", Dir: of.Base.Root}}, Options: oci.Options{Reader: reader}})
 	}
 	for _, id := range slices.Backward(layers) {
-		uppers, err := p.store.LayerUppers(id)
-		if err != nil {
+		s := oci.Stratum{Options: oci.Options{XattrPrefix: p.xattrPrefix(), Reader: reader}}
+		if s.Trees, err = p.trees(of.Base, id); err != nil {
 			return nil, err
-		}
-		s := oci.Stratum{Options: oci.Options{XattrPrefix: p.xattrPrefix()}}
-		for _, u := range uppers {
-			if p.bare(forkbox.Box{Base: base}, u.Mount) {
-				if err := onlyStubs(u.Dir); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			s.Trees = append(s.Trees, oci.Tree{Mount: u.Mount, Dir: u.Dir})
 		}
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+func (p *Provider) trees(base forkbox.Base, layer string) (trees []oci.Tree, err error) {
+	uppers, err := p.store.LayerUppers(layer)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range uppers {
+		if p.bare(forkbox.Box{Base: base}, u.Mount) {
+			if err := onlyStubs(u.Dir); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		trees = append(trees, oci.Tree{Mount: u.Mount, Dir: u.Dir})
+	}
+	return trees, nil
 }
 
 // onlyStubs says that there is nothing in the root directory of an unprivileged

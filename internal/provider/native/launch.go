@@ -213,7 +213,13 @@ func (p *Provider) outline(box forkbox.Box) (*plan, error) {
 // views is what the box's root is put together from.
 func (p *Provider) views(pl *plan) ([]view, error) {
 	if !pl.onReality() {
-		return []view{{Path: "/"}}, nil
+		root := view{Path: "/"}
+		if pl.box.Owner.UID != 0 && !p.rootless {
+			// Whoever lays out a root directory could have a program of root's
+			// in it read their own /etc/passwd and libraries.
+			root.Attr = unix.MOUNT_ATTR_NOSUID
+		}
+		return []view{root}, nil
 	}
 	mounts, points, err := p.mounts.mounts()
 	if err != nil {

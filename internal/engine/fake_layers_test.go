@@ -1,0 +1,400 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// fakeShelf is what an imaginary machine has of boxes' files. A box, and a
+// layer, holds words; what a box shows are those of its layers, the lowest
+// first, and its own.
+type fakeShelf struct {
+	*host
+	stacks bool
+	tops   map[string][]string // by box; one that has nothing of its own has none
+	clones map[string]string   // by box: the layer that its top began as
+	layers map[string][]string
+}
+
+func newFakeShelf(stacks bool) *fakeShelf {
+	return &fakeShelf{host: newHost(), stacks: stacks, tops: map[string][]string{}, clones: map[string]string{}, layers: map[string][]string{}}
+}
+
+// shows is what a stack of layers with something over it shows.
+func (s *fakeShelf) shows(layers, top []string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var words []string
+	for _, l := range slices.Backward(layers) {
+		of, ok := s.layers[l]
+		if !ok {
+			return "", fmt.Errorf("layer %s is gone", l)
+		}
+		words = append(words, of...)
+	}
+	return strings.Join(append(words, top...), " "), nil
+}
+
+func (s *fakeShelf) top(box string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tops[box]
+}
+
+// below are the layers that a box lies over. One that a crash kept from saying
+// so has a copy of the topmost.
+func (s *fakeShelf) below(box forkbox.Box) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(box.Layers) > 0 && s.clones[box.ID] == box.Layers[0] {
+		return box.Layers[1:]
+	}
+	return box.Layers
+}
+
+// layeredProvider is one engine's way to the shelf.
+type layeredProvider struct {
+	fakeProvider
+	shelf *fakeShelf
+}
+
+var _ layered = layeredProvider{}
+
+// complete says whether all layers of a box are there. The caller has the lock.
+func (p layeredProvider) complete(box forkbox.Box) error {
+	for _, l := range box.Layers {
+		if _, ok := p.shelf.layers[l]; !ok {
+			return forkbox.Errorf(forkbox.NotFound, "start", "layer %s is gone", l)
+		}
+	}
+	return nil
+}
+
+func (p layeredProvider) Start(ctx context.Context, box forkbox.Box) (forkbox.Instance, error) {
+	p.mu.Lock()
+	err := p.complete(box)
+	p.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return wrapped(p.fakeProvider.Start(ctx, box))
+}
+
+func (p layeredProvider) Attach(ctx context.Context, box forkbox.Box) (forkbox.Instance, error) {
+	return wrapped(p.fakeProvider.Attach(ctx, box))
+}
+
+// felled is an instance that can be killed without waiting for its end.
+type felled struct{ fakeInstance }
+
+func wrapped(i forkbox.Instance, err error) (forkbox.Instance, error) {
+	if err != nil {
+		return nil, err
+	}
+	return felled{i.(fakeInstance)}, nil
+}
+
+func (i felled) Abandon() error {
+	if err := i.p.act("abandon", func() error { return nil }); err != nil {
+		return err
+	}
+	i.die(true)
+	return nil
+}
+
+func (p layeredProvider) Remove(ctx context.Context, box forkbox.Box) error {
+	if err := p.fakeProvider.Remove(ctx, box); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.shelf.tops, box.ID)
+	return nil
+}
+
+func (p layeredProvider) Blank(_ context.Context, box forkbox.Box) (bool, error) {
+	return len(p.shelf.top(box.ID)) == 0, nil
+}
+
+func (p layeredProvider) Stacks() bool { return p.shelf.stacks }
+
+func (p layeredProvider) Shelve(_ context.Context, box forkbox.Box, layer string) error {
+	return p.act("shelve", func() error {
+		if p.instances[box.ID] != nil {
+			return errors.New("it runs")
+		}
+		if _, done := p.shelf.layers[layer]; !done {
+			p.shelf.layers[layer] = p.shelf.tops[box.ID]
+			delete(p.shelf.tops, box.ID)
+			delete(p.shelf.clones, box.ID)
+		}
+		return nil
+	})
+}
+
+func (p layeredProvider) Copy(_ context.Context, box forkbox.Box, layer string) error {
+	return p.act("copy", func() error {
+		p.shelf.layers[layer] = slices.Clone(p.shelf.tops[box.ID])
+		return nil
+	})
+}
+
+func (p layeredProvider) CopyRunning(ctx context.Context, box forkbox.Box, _ forkbox.Instance, layer string) (time.Duration, error) {
+	return time.Millisecond, p.Copy(ctx, box, layer)
+}
+
+func (p layeredProvider) Settle(_ context.Context, box forkbox.Box) (layers []string, err error) {
+	if p.shelf.stacks || len(box.Layers) == 0 {
+		return box.Layers, nil
+	}
+	err = p.act("settle", func() error {
+		if _, has := p.shelf.tops[box.ID]; !has {
+			p.shelf.tops[box.ID] = slices.Clone(p.shelf.layers[box.Layers[0]])
+			p.shelf.clones[box.ID] = box.Layers[0]
+		}
+		if layers = box.Layers; p.shelf.clones[box.ID] == layers[0] {
+			layers = layers[1:]
+		}
+		return p.complete(box)
+	})
+	return layers, err
+}
+
+func (p layeredProvider) Look(context.Context, forkbox.Box) (*os.File, func(), error) {
+	root, err := os.Open(os.TempDir())
+	return root, func() { root.Close() }, err
+}
+
+func (p layeredProvider) Flatten(_ context.Context, stack []string, into string) error {
+	return p.act("flatten", func() error {
+		var words []string
+		for _, l := range slices.Backward(stack) {
+			of, ok := p.shelf.layers[l]
+			if !ok {
+				return forkbox.Errorf(forkbox.NotFound, "flatten", "layer %s is gone", l)
+			}
+			words = append(words, of...)
+		}
+		p.shelf.layers[into] = words
+		return nil
+	})
+}
+
+func (p layeredProvider) Layers(context.Context) (ids []string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id := range p.shelf.layers {
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func (p layeredProvider) RemoveLayer(_ context.Context, layer string) error {
+	return p.act("remove layer", func() error { delete(p.shelf.layers, layer); return nil })
+}
+
+func (p layeredProvider) Roots(context.Context) ([]string, error)  { return nil, nil }
+func (p layeredProvider) RemoveRoot(context.Context, string) error { return nil }
+func (p layeredProvider) Storage() (name, why string)              { return "fake", "for tests" }
+
+// layeredLedger counts what is written about snapshots as steps, too.
+type layeredLedger struct {
+	fusedLedger
+	// meanwhile, if not nil, is done once while a sweep reads what is needed.
+	meanwhile *func()
+}
+
+func (l layeredLedger) AddSnapshot(ctx context.Context, s forkbox.Snapshot, b forkbox.Box) error {
+	return l.fuse.step(func() error { return l.Ledger.AddSnapshot(ctx, s, b) })
+}
+
+func (l layeredLedger) TakeBack(ctx context.Context, snapshot string, b forkbox.Box) error {
+	return l.fuse.step(func() error { return l.Ledger.TakeBack(ctx, snapshot, b) })
+}
+
+func (l layeredLedger) UpdateSnapshot(ctx context.Context, s forkbox.Snapshot) error {
+	return l.fuse.step(func() error { return l.Ledger.UpdateSnapshot(ctx, s) })
+}
+
+func (l layeredLedger) DeleteSnapshot(ctx context.Context, id string) error {
+	return l.fuse.step(func() error { return l.Ledger.DeleteSnapshot(ctx, id) })
+}
+
+func (l layeredLedger) AddTemplate(ctx context.Context, t forkbox.Template) error {
+	return l.fuse.step(func() error { return l.Ledger.AddTemplate(ctx, t) })
+}
+
+func (l layeredLedger) UpdateTemplate(ctx context.Context, t forkbox.Template) error {
+	return l.fuse.step(func() error { return l.Ledger.UpdateTemplate(ctx, t) })
+}
+
+func (l layeredLedger) DeleteTemplate(ctx context.Context, id string) error {
+	return l.fuse.step(func() error { return l.Ledger.DeleteTemplate(ctx, id) })
+}
+
+func (l layeredLedger) Stacks(ctx context.Context) ([]forkbox.Stack, error) {
+	l.interrupt()
+	return l.Ledger.Stacks(ctx)
+}
+
+func (l layeredLedger) SnapshotsOf(ctx context.Context, uid *int) ([]forkbox.Snapshot, error) {
+	if uid == nil {
+		l.interrupt()
+	}
+	return l.Ledger.SnapshotsOf(ctx, uid)
+}
+
+func (l layeredLedger) interrupt() {
+	if do := *l.meanwhile; do != nil {
+		*l.meanwhile = nil
+		do()
+	}
+}
+
+// layeredWorld is a world whose boxes have layers.
+type layeredWorld struct {
+	*world
+	shelf     *fakeShelf
+	meanwhile func()
+}
+
+func newLayeredWorld(t testing.TB, stacks bool) *layeredWorld {
+	w := &layeredWorld{shelf: newFakeShelf(stacks)}
+	w.world = newWorld(t)
+	w.reset()
+	return w
+}
+
+// reset empties the world and puts a new engine in charge.
+func (w *layeredWorld) reset() {
+	w.t.Helper()
+	w.world.reset()
+	templates, err := w.ledger.Templates(context.Background(), nil)
+	check(w.t, err)
+	for _, t := range templates {
+		check(w.t, w.ledger.DeleteTemplate(context.Background(), t.ID))
+	}
+	w.shelf = newFakeShelf(w.shelf.stacks)
+	w.host = w.shelf.host
+	w.restart(&fuse{})
+}
+
+func (w *layeredWorld) restart(f *fuse) {
+	w.t.Helper()
+	w.world.restart(f, func(c *Config) {
+		c.Provider = layeredProvider{fakeProvider{w.host, f}, w.shelf}
+		c.Ledger = layeredLedger{fusedLedger{w.ledger, f}, &w.meanwhile}
+	})
+}
+
+// write is what a command does in a box, which it wakes.
+func (w *layeredWorld) write(ref, word string) {
+	w.t.Helper()
+	x, err := w.Exec(context.Background(), ada, ref, command("write"), forkbox.Stdio{})
+	check(w.t, err)
+	w.host.mu.Lock()
+	w.shelf.tops[x.Box] = append(slices.Clone(w.shelf.tops[x.Box]), word)
+	m := w.host.instances[x.Box]
+	w.host.mu.Unlock()
+	m.exit(x.ID, forkbox.Exit{Cause: forkbox.CauseExited})
+	w.wait(x)
+}
+
+// settle waits until nothing is done in the background any more.
+func (w *layeredWorld) settle() {
+	w.t.Helper()
+	w.eventually("it settles", func() bool {
+		w.Engine.mu.Lock()
+		ops := w.ops
+		var held []*handle
+		for _, h := range w.handles {
+			held = append(held, h)
+		}
+		w.Engine.mu.Unlock()
+		for _, h := range held {
+			if len(h.turn) > 0 {
+				return false
+			}
+		}
+		w.Engine.shelf.mu.Lock()
+		defer w.Engine.shelf.mu.Unlock()
+		return ops == 0 && !w.Engine.shelf.sweeping && len(w.Engine.shelf.busy) == 0
+	})
+}
+
+// shown is what everything shows, by its name: a box's, BOX@SNAPSHOT, or a
+// template's with a slash before it.
+func (w *layeredWorld) shown() (map[string]string, error) {
+	ctx, all := context.Background(), map[string]string{}
+	boxes, err := w.ledger.Boxes(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	add := func(name string, layers, top []string) {
+		words, bad := w.shelf.shows(layers, top)
+		if all[name] = words; bad != nil {
+			err = fmt.Errorf("%s: %w", name, bad)
+		}
+	}
+	for _, b := range boxes {
+		names[b.ID] = b.Name
+		add(b.Name, w.shelf.below(b), w.shelf.top(b.ID))
+	}
+	snapshots, listErr := w.ledger.SnapshotsOf(ctx, nil)
+	for _, s := range snapshots {
+		add(names[s.Box]+"@"+s.Name, s.Layers, nil)
+	}
+	templates, templatesErr := w.ledger.Templates(ctx, nil)
+	for _, t := range templates {
+		add("/"+t.Name, t.Layers, nil)
+	}
+	return all, errors.Join(err, listErr, templatesErr)
+}
+
+// extra are the layers that nothing names.
+func (w *layeredWorld) extra() (ids []string) {
+	named := w.named()
+	w.host.mu.Lock()
+	defer w.host.mu.Unlock()
+	for id := range w.shelf.layers {
+		if !named[id] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// named are the layers that the ledger names.
+func (w *layeredWorld) named() map[string]bool {
+	ctx, all := context.Background(), map[string]bool{}
+	note := func(layers ...string) {
+		for _, l := range layers {
+			all[l] = true
+		}
+	}
+	boxes, err := w.ledger.Boxes(ctx, nil)
+	check(w.t, err)
+	for _, b := range boxes {
+		note(append(b.Layers, b.Saving)...)
+	}
+	snapshots, err := w.ledger.SnapshotsOf(ctx, nil)
+	check(w.t, err)
+	for _, s := range snapshots {
+		note(s.Layers...)
+	}
+	templates, err := w.ledger.Templates(ctx, nil)
+	check(w.t, err)
+	for _, t := range templates {
+		note(t.Layers...)
+	}
+	return all
+}
