@@ -31,30 +31,40 @@ const settle = 20 * time.Millisecond
 var bwrapArgs = []string{"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all", "true"}
 
 type measured struct {
-	name  string
-	quiet time.Duration // waited before, not timed: until what came before has settled
-	do    func() error
-	after func() error // not timed
-	times []time.Duration
+	name   string
+	before func() error  // not timed
+	quiet  time.Duration // waited before, not timed: until what came before has settled
+	do     func() error
+	after  func() error // not timed
+	times  []time.Duration
 }
 
 // interleave runs every case once per round.
 func interleave(rounds int, cases []*measured) error {
 	for range rounds {
 		for _, c := range cases {
-			time.Sleep(c.quiet)
-			start := time.Now()
-			err := c.do()
-			c.times = append(c.times, time.Since(start))
-			if err == nil && c.after != nil {
-				err = c.after()
-			}
-			if err != nil {
+			if err := c.once(); err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
 		}
 	}
 	return nil
+}
+
+func (c *measured) once() error {
+	if c.before != nil {
+		if err := c.before(); err != nil {
+			return err
+		}
+	}
+	time.Sleep(c.quiet)
+	start := time.Now()
+	err := c.do()
+	c.times = append(c.times, time.Since(start))
+	if err == nil && c.after != nil {
+		err = c.after()
+	}
+	return err
 }
 
 func command(name string, args ...string) func() error {

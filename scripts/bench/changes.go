@@ -63,7 +63,7 @@ func reading(ctx context.Context, d *daemon, r *report, rounds int, few string) 
 		defer d.Remove(ctx, id, true)
 		boxes = append(boxes, id)
 	}
-	upper := filepath.Join(d.home, "boxes", boxes[0], "upper")
+	upper := filepath.Join(d.home, "boxes", boxes[0], "top", "upper")
 	cases := []*measured{
 		{name: caseFind, do: command("find", upper)},
 		{name: caseDiffAll, do: func() error { return d.cli("diff", "--name-only", boxes[0]) }},

@@ -45,9 +45,26 @@ func startDaemon(ctx context.Context, binary string) (*daemon, error) {
 }
 
 func (d *daemon) stop() {
+	d.rest()
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	_ = d.cmd.Wait()
 	_ = os.RemoveAll(d.home)
+}
+
+// rest stops every box: they would outlive the daemon, also when we are
+// interrupted.
+func (d *daemon) rest() {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if d.Client == nil {
+		return
+	}
+	boxes, _ := d.Boxes(ctx)
+	for _, box := range boxes {
+		if box.State == forkbox.Running {
+			_, _ = d.Stop(ctx, box.ID, new(time.Duration))
+		}
+	}
 }
 
 // exec runs true in a box and waits for it.
@@ -76,8 +93,12 @@ func (d *daemon) create(ctx context.Context) (string, error) {
 
 // first makes a box and runs a first command in it.
 func (d *daemon) first(ctx context.Context) (string, error) {
+	return d.firstOf(ctx, client.CreateRequest{Dir: "/", Env: os.Environ()})
+}
+
+func (d *daemon) firstOf(ctx context.Context, req client.CreateRequest) (string, error) {
 	box, session, err := d.Run(ctx, client.RunRequest{
-		Create: client.CreateRequest{Dir: "/", Env: os.Environ()},
+		Create: req,
 		Exec:   client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"true"}}},
 	}, forkbox.Stdio{})
 	if err != nil {

@@ -107,19 +107,26 @@ func (d *daemon) diff(ctx context.Context, box string, atLeast int) error {
 	return err
 }
 
-// tree makes a directory with n small files, at most a thousand in each
-// directory of it.
+// tree makes a directory with n small files.
 func tree(n int) (string, error) {
 	dir, err := os.MkdirTemp("", "fbtest-tree-")
+	if err != nil {
+		return "", err
+	}
+	return dir, fill(dir, n, "x\n")
+}
+
+// fill makes n small files in dir, at most a thousand in each directory of it.
+// Those that are there already get the new content.
+func fill(dir string, n int, content string) (err error) {
 	for i := 0; err == nil && i < n; i++ {
 		sub := filepath.Join(dir, fmt.Sprint(i/1000))
 		if i%1000 == 0 {
-			err = os.Mkdir(sub, 0o755)
+			err = os.MkdirAll(sub, 0o755)
 		}
-		name := filepath.Join(sub, fmt.Sprint(i))
 		if err == nil {
-			err = os.WriteFile(name, []byte("x\n"), 0o644)
+			err = os.WriteFile(filepath.Join(sub, fmt.Sprint(i)), []byte(content), 0o644)
 		}
 	}
-	return dir, err
+	return err
 }

@@ -9,10 +9,18 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 )
 
 func main() {
+	// Boxes see this machine's files, so this program too: it is what some
+	// cases run in them.
+	if len(os.Args) > 1 && os.Args[1] == insideArg {
+		inside(os.Args[2:])
+		return
+	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
@@ -22,19 +30,20 @@ func main() {
 var parts = []struct {
 	name    string
 	measure func(context.Context, *daemon, *report, int) error
-}{{"short", short}, {"engines", engines}, {"burst", burst}, {"memory", memory}, {"growth", growth}, {"changes", changes}}
+}{{"short", short}, {"engines", engines}, {"burst", burst}, {"memory", memory}, {"growth", growth}, {"changes", changes}, {"snapshots", snapshots}}
 
 func run() error {
 	binary := flag.String("forkbox", "bin/forkbox", "the binary to measure")
 	out := flag.String("json", "", "also write the results here")
 	rounds := flag.Int("rounds", 100, "rounds of the short cases")
-	only := flag.String("only", "", "measure only this part: short, engines, burst, memory, growth or changes")
+	only := flag.String("only", "", "measure only this part: short, engines, burst, memory, growth, changes or snapshots")
 	flag.Parse()
 	path, err := filepath.Abs(*binary)
 	if err != nil {
 		return err
 	}
-	ctx := context.Background()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop() // until then what was mounted and started is cleared up also when we are interrupted
 	d, err := startDaemon(ctx, path)
 	if err != nil {
 		return err

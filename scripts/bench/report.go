@@ -68,7 +68,7 @@ func (r *report) want(name string, most, have float64, unit string) {
 func (r *report) judge() {
 	bwrap := r.median(caseBwrap)
 	for i := range r.Rows {
-		if bwrap > 0 && r.Rows[i].Median > 0 {
+		if bwrap > 0 && r.Rows[i].Median > 0 && r.Rows[i].Ratio == 0 {
 			r.Rows[i].Ratio = r.Rows[i].Median / bwrap
 		}
 	}
@@ -83,6 +83,7 @@ func (r *report) judge() {
 	r.want("create, 100 000 files in the base / 10", 1.5, r.median(grown("create", "base", 100000))/r.median(grown("create", "base", 10)), "×")
 	r.want("diff, 100 000 files in the base / 10", 1.5, r.median(grown("diff", "base", 100000))/r.median(grown("diff", "base", 10)), "×")
 	r.judgeChanges()
+	r.judgeSnapshots()
 }
 
 func (r *report) print(w io.Writer) {
