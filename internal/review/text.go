@@ -189,17 +189,20 @@ func (e *Entry) render(f patch.File, text bool) error {
 	return err
 }
 
-// mayRead says whether the box's owner may read what reality has. A daemon of
-// root reads everything, and must not tell others.
+// mayRead says whether the box's owner may read what reality has, and what the
+// box has: to move a file does not take the right to read it. A daemon of root
+// reads everything, and must not tell others.
 func (v *View) mayRead(e *Entry) bool {
 	if v.Box.Owner.UID == 0 || os.Geteuid() != 0 {
 		return true
 	}
-	old, err := e.Sides.Old()
-	if err != nil || !old.Mode.IsRegular() {
-		return true
+	for _, side := range []func() (forkbox.Node, error){e.Sides.Old, e.New} {
+		n, err := side()
+		if err == nil && n.Mode.IsRegular() && n.UID != v.Box.Owner.UID && !v.mayLook(n.Mode, n.UID, n.GID, 0o4) {
+			return false
+		}
 	}
-	return v.mayLook(old.Mode, old.UID, old.GID, 0o4)
+	return true
 }
 
 // mayLook says whether the box's owner has the wanted rights (an octal digit).
