@@ -196,13 +196,12 @@ func (v *View) mayRead(e *Entry) bool {
 	if v.Box.Owner.UID == 0 || os.Geteuid() != 0 {
 		return true
 	}
-	for _, side := range []func() (forkbox.Node, error){e.Sides.Old, e.New} {
-		n, err := side()
-		if err == nil && n.Mode.IsRegular() && n.UID != v.Box.Owner.UID && !v.mayLook(n.Mode, n.UID, n.GID, 0o4) {
-			return false
-		}
+	old, err := e.Sides.Old()
+	if err == nil && old.Mode.IsRegular() && !v.mayLook(old.Mode, old.UID, old.GID, 0o4) {
+		return false
 	}
-	return true
+	now, err := e.New()
+	return err != nil || !now.Mode.IsRegular() || now.UID == v.Box.Owner.UID || v.mayLook(now.Mode, now.UID, now.GID, 0o4)
 }
 
 // mayLook says whether the box's owner has the wanted rights (an octal digit).

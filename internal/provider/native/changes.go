@@ -53,7 +53,7 @@ func (p *Provider) xattrPrefix() string {
 
 // uppers is what the box itself wrote, with the layers below that.
 func (p *Provider) uppers(box forkbox.Box) (list []change.Upper, err error) {
-	stack, err := p.stack(box.Layers)
+	stack, err := p.stack(p.below(box))
 	if err != nil {
 		return nil, err
 	}

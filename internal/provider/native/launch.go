@@ -203,7 +203,7 @@ func (p *Provider) outline(box forkbox.Box) (*plan, error) {
 		sysfs: p.rootless && box.Net != forkbox.NetHost,
 	}
 	var err error
-	if pl.layers, err = p.stack(box.Layers); err != nil {
+	if pl.layers, err = p.stack(p.below(box)); err != nil {
 		return nil, err
 	}
 	pl.views, err = p.views(pl)
@@ -229,6 +229,16 @@ func (p *Provider) views(pl *plan) ([]view, error) {
 		return userViews(mounts, points, pl.concealed.hidden, pl.concealed.veil), nil
 	}
 	return rootViews(mounts, pl.concealed.hidden, pl.concealed.veil), nil
+}
+
+// below are the layers that what a box wrote lies over. One that began as a
+// copy of the topmost lies over the rest, also where that is not yet written
+// down.
+func (p *Provider) below(box forkbox.Box) []string {
+	if len(box.Layers) > 0 && !box.Bare && !p.store.Stacks() && p.store.Origin(box.ID) == box.Layers[0] {
+		return box.Layers[1:]
+	}
+	return box.Layers
 }
 
 // stack finds the directories of layers, by the filesystem they are of.

@@ -95,8 +95,8 @@ func (p *Provider) Settle(ctx context.Context, box forkbox.Box) ([]string, error
 	if p.store.Stacks() || len(box.Layers) == 0 {
 		return box.Layers, nil
 	}
-	if p.store.Origin(box.ID) == box.Layers[0] {
-		return box.Layers[1:], nil // done, and not yet written down
+	if layers := p.below(box); len(layers) < len(box.Layers) {
+		return layers, nil // done, and not yet written down
 	}
 	if _, err := os.Lstat(p.store.Top(box.ID)); !errors.Is(err, os.ErrNotExist) {
 		return box.Layers, err
