@@ -68,6 +68,10 @@ func openLayout(dir string) (*archive, error) {
 func writeLayout(w io.Writer, layout fs.FS) error {
 	out := tar.NewWriter(w)
 	for _, part := range []string{"oci-layout", "index.json", "blobs"} {
+		// A walk begins with what a link leads to; further down it does not.
+		if info, err := fs.Lstat(layout, part); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return notAFile(part)
+		}
 		err := fs.WalkDir(layout, part, func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
@@ -84,8 +88,7 @@ func writeLayout(w io.Writer, layout fs.FS) error {
 // writeEntry refuses everything but files: a link may lead out of the layout.
 func writeEntry(out *tar.Writer, layout fs.FS, name string, entry fs.DirEntry) error {
 	if !entry.Type().IsRegular() {
-		return forkbox.Errorf(forkbox.Invalid, "read the image layout", "%s is not a file", printable(name)).
-			Hint("links in a layout are not followed")
+		return notAFile(name)
 	}
 	f, err := layout.Open(name)
 	if err != nil {
@@ -101,6 +104,11 @@ func writeEntry(out *tar.Writer, layout fs.FS, name string, entry fs.DirEntry) e
 	}
 	_, err = io.CopyN(out, f, info.Size())
 	return err
+}
+
+func notAFile(name string) error {
+	return forkbox.Errorf(forkbox.Invalid, "read the image layout", "%s is not a file", printable(name)).
+		Hint("links in a layout are not followed")
 }
 
 func cannotRead(op string, err error) error {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
@@ -35,7 +36,14 @@ func (m *modelled) after(killed bool, box string) {
 // whatRuns has the model know what still runs in a box: a rollback ends it.
 func (m *modelled) whatRuns(box string) {
 	m.Helper()
-	ps, err := m.Processes(m.Context(), box)
+	var ps []forkbox.Process
+	var err error
+	for range 500 { // one that is coming to rest may not answer
+		if ps, err = m.Processes(m.Context(), box); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	m.ok(err)
 	m.boxes[box].busy = len(ps) > 1
 }
@@ -127,6 +135,8 @@ func (m *modelled) agreesWithDiff(box string) {
 	got := m.changed(changes, now)
 	if diff := timeless(now).differs(timeless(got)); diff != "" {
 		m.Errorf("what is told of %s is not what it is:\n%s", box, diff)
+	}
+	if m.Failed() {
 		for _, c := range changes {
 			m.Logf("%s %s %q from %q", c.Kind, c.Type, c.Path, c.From)
 		}
@@ -148,9 +158,10 @@ func timeless(t model) model {
 // content, is now's.
 func (m *modelled) changed(changes []forkbox.Change, now model) model {
 	m.Helper()
-	got := m.moved(changes)
+	got, onto := m.moved(changes)
 	for _, c := range changes {
-		if p := m.rel(c.Path); c.Kind == forkbox.Deleted || c.Kind == forkbox.Type {
+		p := m.rel(c.Path)
+		if (c.Kind == forkbox.Deleted || c.Kind == forkbox.Type) && !onto[p] {
 			got.apply(edit{Op: "remove", Path: p})
 		}
 	}
@@ -174,16 +185,19 @@ func (m *modelled) changed(changes []forkbox.Change, now model) model {
 	return got
 }
 
-// moved is reality after the directories were moved that are told to be.
-func (m *modelled) moved(changes []forkbox.Change) model {
-	got, from := maps.Clone(m.reality), map[string]string{}
+// moved is reality after the directories were moved that are told to be. What
+// lay where one went to is told as deleted before.
+func (m *modelled) moved(changes []forkbox.Change) (got model, onto map[string]bool) {
+	got, onto = maps.Clone(m.reality), map[string]bool{}
+	from := map[string]string{}
 	for _, c := range changes {
 		if c.Kind == forkbox.Renamed {
-			from[m.rel(c.From)] = m.rel(c.Path)
+			from[m.rel(c.From)], onto[m.rel(c.Path)] = m.rel(c.Path), true
 		}
 	}
-	for p := range from {
+	for p, to := range from {
 		got.apply(edit{Op: "remove", Path: p})
+		got.apply(edit{Op: "remove", Path: to})
 	}
 	for p, l := range m.reality {
 		origin := ""
@@ -196,7 +210,7 @@ func (m *modelled) moved(changes []forkbox.Change) model {
 			got[from[origin]+p[len(origin):]] = l
 		}
 	}
-	return got
+	return got, onto
 }
 
 func (m *modelled) rel(p string) string {

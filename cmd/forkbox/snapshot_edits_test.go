@@ -27,7 +27,7 @@ func (m *modelled) editsOf(box string) {
 			list = append(list, e)
 		}
 	}
-	m.say("edit %s %+v", box, list)
+	m.say("edit %s %v", box, list)
 	if diff := b.now.differs(m.edit(box, list...)); diff != "" {
 		m.Fatalf("after %s, %s is not as it should be:\n%s", m.did[len(m.did)-1], box, diff)
 	}

@@ -281,3 +281,13 @@ func (w *snapWorld) look(box string) model {
 	w.Helper()
 	return w.edit(box)
 }
+
+func (e edit) String() string {
+	switch e.Op {
+	case "rename":
+		return fmt.Sprintf("mv %q %q", e.Path, e.To)
+	case "mkdir", "chmod":
+		return fmt.Sprintf("%s %04o %q", e.Op, e.Mode, e.Path)
+	}
+	return fmt.Sprintf("%s %q", e.Op, e.Path)
+}

@@ -204,6 +204,10 @@ func (w *snapWorld) onlyNamedLayers(when string) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+	for _, layer := range without(there, named) {
+		files, err := survey(filepath.Join(w.home, "layers", layer))
+		w.Logf("layer %s has %v (%v)", layer, files, err)
+	}
 	w.Fatalf("%s: nothing needs %q, and they stay\n%s", when, without(there, named), w.log())
 }
 
