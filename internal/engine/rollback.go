@@ -74,12 +74,20 @@ func (e *Engine) rollback(ctx context.Context, p layered, box *forkbox.Box, to f
 	// With the fence of then: a sync since has told the box of edits to
 	// reality that the snapshot does not know.
 	after.Base, after.Unresolved = to.Base, to.Unresolved
-	if blank {
-		defer e.sweepSoon() // a layer of nothing
-	} else {
+	if !blank {
 		kept.Layers = prepend(after.Saving, box.Layers)
+		return kept, e.shelve(ctx, p, box, after, kept)
 	}
-	return kept, e.shelve(ctx, p, box, after, kept)
+	if err := e.shelve(ctx, p, box, after, kept); err != nil {
+		return kept, err
+	}
+	// What was shelved is a layer of nothing, which can go.
+	box.Saving = ""
+	if err := e.ledger.UpdateBox(ctx, *box); err != nil {
+		return kept, err
+	}
+	e.sweepSoon()
+	return kept, nil
 }
 
 // forgetOldest removes what rollbacks long ago kept, in the background.

@@ -43,13 +43,25 @@ func Freeze(ctx context.Context, init int, id, note string) (*Frozen, error) {
 	return f, nil
 }
 
-// settle calls step until it says that nothing is left to do.
-func settle(ctx context.Context, step func() (done bool, err error)) error {
-	wait := 100 * time.Microsecond
+// patience is how long a box may take to stand still before it is let go on
+// for a moment and tried again: a process that waits in vfork for its child
+// cannot be stopped, and that child, if it was stopped first, will not wake it.
+const patience = 100 * time.Millisecond
+
+// settle calls step until it says that nothing is left to do. again is called
+// when there is no end to that, and has it begin anew.
+func settle(ctx context.Context, step func() (done bool, err error), again func() error) error {
+	wait, began := 100*time.Microsecond, time.Now()
 	for {
 		done, err := step()
 		if done || err != nil {
 			return err
+		}
+		if time.Since(began) > patience {
+			if err := again(); err != nil {
+				return err
+			}
+			wait, began = 100*time.Microsecond, time.Now()
 		}
 		select {
 		case <-ctx.Done():

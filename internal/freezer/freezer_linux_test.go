@@ -151,3 +151,33 @@ func wantGone(t *testing.T, file string) {
 		t.Errorf("%s is left", file)
 	}
 }
+
+// TestVfork: a process that waits in vfork cannot be stopped before its child
+// has gone on.
+func TestVfork(t *testing.T) {
+	for name, freeze := range ways(t) {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("sh", "-c", "for i in 1 2 3 4; do (while :; do date >/dev/null; done) & done; wait")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				for _, pid := range append(descendants(cmd.Process.Pid), cmd.Process.Pid) {
+					if p, err := os.FindProcess(pid); err == nil {
+						_ = p.Kill()
+					}
+				}
+				_ = cmd.Wait()
+			}()
+			for range 100 {
+				f, err := freeze(cmd.Process.Pid, filepath.Join(t.TempDir(), "frozen"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := f.Thaw(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}

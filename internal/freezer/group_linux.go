@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,15 +32,15 @@ func (f *Frozen) byGroup(ctx context.Context, init int, id, noteFile string) err
 	if err := save(noteFile, note{Group: g.dir, Parent: g.parent, V2: g.v2}); err != nil {
 		return errors.Join(err, g.remove())
 	}
-	f.thaw = func() error { return errors.Join(g.release(), os.Remove(noteFile)) }
+	f.thaw = func() error { return errors.Join(g.release(), forget(noteFile)) }
 	// Whoever comes into a frozen group is frozen, so nobody gets away by
 	// having children meanwhile.
 	err = g.set(true)
 	if err == nil {
-		err = settle(ctx, func() (bool, error) { return g.gather(init) })
+		err = settle(ctx, func() (bool, error) { return g.gather(init) }, g.again)
 	}
 	if err == nil {
-		err = settle(ctx, g.frozen)
+		err = settle(ctx, g.frozen, g.again)
 	}
 	if err != nil {
 		return errors.Join(err, f.thaw())
@@ -122,6 +123,13 @@ func (g *group) gather(init int) (done bool, err error) {
 		}
 	}
 	return done, nil
+}
+
+// again lets them go on for a moment.
+func (g *group) again() error {
+	err := g.set(false)
+	time.Sleep(time.Millisecond)
+	return errors.Join(err, g.set(true))
 }
 
 func (g *group) members() (map[int]bool, error) {

@@ -44,5 +44,13 @@ func Recover(noteFile string) error {
 	if n.Group != "" {
 		err = (&group{dir: n.Group, parent: n.Parent, v2: n.V2}).release()
 	}
-	return forkbox.Wrap("let a frozen box go on", errors.Join(err, resume(n.Stopped), os.Remove(noteFile)))
+	return forkbox.Wrap("let a frozen box go on", errors.Join(err, resume(n.Stopped), forget(noteFile)))
+}
+
+// forget removes a note, if there is one.
+func forget(noteFile string) error {
+	if err := os.Remove(noteFile); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -3,7 +3,7 @@ package freezer
 import (
 	"context"
 	"errors"
-	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,7 +12,7 @@ import (
 // runs.
 func (f *Frozen) bySignals(ctx context.Context, init int, noteFile string) error {
 	stopped := map[int]started{}
-	f.thaw = func() error { return errors.Join(resume(stopped), os.Remove(noteFile)) }
+	f.thaw = func() error { return errors.Join(resume(stopped), forget(noteFile)) }
 	was := map[int]bool{} // stopped before us, by somebody who has reasons
 	for _, pid := range descendants(init) {
 		if state(pid) == 'T' {
@@ -45,6 +45,10 @@ func (f *Frozen) bySignals(ctx context.Context, init int, noteFile string) error
 			}
 		}
 		return done && !fresh, nil
+	}, func() error {
+		err := resume(stopped)
+		time.Sleep(time.Millisecond)
+		return err
 	})
 	if err != nil {
 		return errors.Join(err, f.thaw())
