@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -55,4 +56,27 @@ func benchRead(b *testing.B, f fixture) {
 	b.ReportMetric(read.Seconds()*1000, "best-ms")
 	b.ReportMetric(find.Seconds()*1000, "find-ms")
 	b.ReportMetric(float64(read)/float64(find), "times-find")
+}
+
+// BenchmarkReadStack reads the same 10 000 added files from one upper, and from
+// twenty layers that have a share of each directory.
+func BenchmarkReadStack(b *testing.B) {
+	for _, layers := range []int{1, 20} {
+		f := newFixture(b)
+		for i := range layers - 1 {
+			f.layers = append(f.layers, fmt.Sprintf("%s/l%d", filepath.Dir(f.base), i))
+		}
+		dirs := append([]string{f.upper}, f.layers...)
+		for i := range 10_000 {
+			write(b, "box", dirs[i%layers], fmt.Sprintf("d%d/f%d", i/100, i))
+		}
+		b.Run(fmt.Sprint(layers), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := Read(b.Context(), f.source(), func(forkbox.Change, forkbox.Sides) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -78,10 +78,10 @@ func (t *terrain) remake(in *site, lower []part, name string, into int, as strin
 	case !covered && !in.opaque:
 		return false, nil // the base shows by itself
 	case base.Mode == 0, cover && !base.isDir() && !base.isRegular():
-		if shows {
-			err = t.delete(into, as)
+		if !shows {
+			return false, nil
 		}
-		return shows, err
+		return true, t.delete(into, as)
 	case cover:
 		return true, t.cover(base, into, as)
 	case !base.isDir():

@@ -174,22 +174,27 @@ func TestFlattenedStacksShowTheSame(t *testing.T) {
 	for _, options := range overlays {
 		t.Run(options, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
-				history(t, rt, options, func(f *fixture, _, box map[string]node) {
-					before, told := f.view(t), lines(changes(t, f.source()))
-					for how, fl := range flattenings {
-						flat := f.flat(t, fl)
-						if why := flat.view(t).differs(before); why != "" {
-							rt.Fatalf("%s, %d layers: %s", how, len(f.layers), why)
-						}
-						if got := lines(changes(t, flat.source())); !fl.Expand && !slices.Equal(got, told) {
-							rt.Fatalf("%s: %v\nwas %v", how, got, told)
-						}
+				history(t, rt, options, func(f fixture, _, _ map[string]node, last bool) {
+					if last {
+						flattenAll(t, rt, f)
 					}
-					flattenSome(t, rt, *f, before, told)
 				})
 			})
 		})
 	}
+}
+
+func flattenAll(t testing.TB, rt *rapid.T, f fixture) {
+	before, told := f.view(t), lines(changes(t, f.source()))
+	how := rapid.SampledFrom(slices.Sorted(maps.Keys(flattenings))).Draw(rt, "how")
+	flat := f.flat(t, flattenings[how])
+	if why := flat.view(t).differs(before); why != "" {
+		rt.Fatalf("%s, %d layers: %s", how, len(f.layers), why)
+	}
+	if got := lines(changes(t, flat.source())); !flattenings[how].Expand && !slices.Equal(got, told) {
+		rt.Fatalf("%s: %v\nwas %v", how, got, told)
+	}
+	flattenSome(t, rt, f, before, told)
 }
 
 func flattenSome(t testing.TB, rt *rapid.T, f fixture, before view, told []string) {
@@ -347,4 +352,72 @@ func TestEmpty(t *testing.T) {
 	if _, err := Empty(dir + "/.x"); err == nil || forkbox.CodeOf(err) != forkbox.Internal {
 		t.Errorf("a file: %v", err)
 	}
+}
+
+// Where files cannot be linked they are copied.
+func TestFlattenToAnotherFilesystem(t *testing.T) {
+	into, err := os.MkdirTemp("/dev/shm", "flatten")
+	if err != nil {
+		t.Skipf("no second filesystem: %v", err)
+	}
+	defer os.RemoveAll(into)
+	f, src := handmade(t)
+	write(t, "x", f.base, "d/x")
+	write(t, "new", f.upper, "d/x")
+	os.Link(f.upper+"/d/x", f.upper+"/y")
+	os.Symlink("x", f.upper+"/l")
+	want := lines(changes(t, src))
+	if err := Flatten(t.Context(), Flattening{Layers: []string{f.upper}, Into: into, XattrPrefix: "user.overlay."}); err != nil {
+		t.Fatal(err)
+	}
+	src.Uppers[0].Dir = into
+	wantChanges(t, src, want...)
+	if len(want) != 3 {
+		t.Errorf("%q", want)
+	}
+}
+
+// Directories nested deeper than any path can say.
+func TestFlattenDeepNesting(t *testing.T) {
+	f, src := handmade(t)
+	layer := filepath.Dir(f.base) + "/l0"
+	for _, dir := range []string{f.upper, layer} {
+		os.MkdirAll(dir, 0o755)
+		nest(t, dir, 600)
+	}
+	src.Uppers[0].Layers = []string{layer}
+	if n := len(changes(t, src)); n != 600 {
+		t.Errorf("%d changes", n)
+	}
+	into := filepath.Dir(f.base) + "/into"
+	os.Mkdir(into, 0o755)
+	if err := Flatten(t.Context(), Flattening{Layers: []string{f.upper, layer}, Into: into, XattrPrefix: "user.overlay.", Copy: true}); err != nil {
+		t.Fatal(err)
+	}
+	src.Uppers[0] = Upper{Mount: "/", Dir: into}
+	if n := len(changes(t, src)); n != 600 {
+		t.Errorf("%d changes", n)
+	}
+}
+
+// nest makes directories in one another, with names that exceed every path.
+func nest(t testing.TB, dir string, depth int) {
+	t.Helper()
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Repeat("n", 200)
+	for range depth {
+		if err := unix.Mkdirat(fd, name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		next, err := openPath(fd, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unix.Close(fd)
+		fd = next
+	}
+	unix.Close(fd)
 }

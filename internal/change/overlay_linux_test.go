@@ -20,11 +20,28 @@ import (
 type fixture struct {
 	base, upper, work, merged string
 	layers                    []string // of snapshots, the topmost first
+	veil                      string   // if set, an overlay of this and the base is what the box lies over
 }
 
 // lower is what is below the upper, as mount options say it.
 func (f fixture) lower() string {
-	return strings.Join(append(slices.Clone(f.layers), f.base), ":")
+	base := f.base
+	if f.veil != "" {
+		base = f.veil + "-base"
+	}
+	return strings.Join(append(slices.Clone(f.layers), base), ":")
+}
+
+// veiled is a box as boxes of reality are mounted: an overlay over an overlay.
+func (f fixture) veiled(t testing.TB) fixture {
+	t.Helper()
+	f.veil = filepath.Dir(f.base) + "/veil"
+	for _, dir := range []string{f.veil, f.veil + "-base"} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
 }
 
 func newFixture(t testing.TB) fixture {
@@ -122,6 +139,11 @@ func mountOverlay(f fixture, options string) error {
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
+	}
+	if f.veil != "" {
+		if err := unix.Mount("overlay", f.veil+"-base", "overlay", unix.MS_RDONLY, "lowerdir="+f.veil+":"+f.base); err != nil {
+			return err
+		}
 	}
 	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,%s", f.lower(), f.upper, f.work, options)
 	return unix.Mount("overlay", f.merged, "overlay", 0, opts)

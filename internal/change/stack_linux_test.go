@@ -125,17 +125,19 @@ func (f *fixture) build(t testing.TB, do stages) {
 
 func TestStacks(t *testing.T) {
 	for _, c := range slices.Concat(stacked, moved) {
-		t.Run(c.name, func(t *testing.T) {
-			f := newFixture(t)
-			shell(t, f.base, baseTree)
-			f.build(t, c.do)
-			wantChanges(t, f.source(), c.want...)
-			f.snapshot(t)
-			src := f.source()
-			src.Uppers[0].Dir = "" // all of it is in layers
-			wantChanges(t, src, c.want...)
-		})
+		t.Run(c.name, func(t *testing.T) { checkStack(t, newFixture(t), c.do, c.want) })
+		t.Run(c.name+"/veiled", func(t *testing.T) { checkStack(t, newFixture(t).veiled(t), c.do, c.want) })
 	}
+}
+
+func checkStack(t *testing.T, f fixture, do stages, want []string) {
+	shell(t, f.base, baseTree)
+	f.build(t, do)
+	wantChanges(t, f.source(), want...)
+	f.snapshot(t)
+	src := f.source()
+	src.Uppers[0].Dir = "" // all of it is in layers
+	wantChanges(t, src, want...)
 }
 
 func TestRootlessStacks(t *testing.T) {
@@ -164,8 +166,9 @@ func (f fixture) rootlessSource() Source {
 }
 
 // history is a random base, and a box that random things were done in, with
-// snapshots at random moments. step sees it after each of its stages.
-func history(t testing.TB, rt *rapid.T, options string, step func(f *fixture, base, box map[string]node)) {
+// snapshots at random moments. step sees it after each of its stages, last is
+// true after the last of them.
+func history(t testing.TB, rt *rapid.T, options string, step func(f fixture, base, box map[string]node, last bool)) {
 	f := newFixture(t)
 	defer os.RemoveAll(filepath.Dir(f.base))
 	for _, name := range []string{"a/a/a", "a/a/b", "a/b/a", "a/b/c", "b/a/a", "b/c/a", "b/c/b"} {
@@ -175,7 +178,8 @@ func history(t testing.TB, rt *rapid.T, options string, step func(f *fixture, ba
 		o.do(f.base)
 	}
 	base := tree(f.base)
-	for i := range rapid.IntRange(1, 4).Draw(rt, "stages") {
+	stages := rapid.IntRange(1, 4).Draw(rt, "stages")
+	for i := range stages {
 		if i > 0 {
 			f.snapshot(t)
 		}
@@ -187,15 +191,15 @@ func history(t testing.TB, rt *rapid.T, options string, step func(f *fixture, ba
 			}
 			return nil
 		})
-		box = f.seen(t, options)
-		step(&f, base, box)
+		box = f.seen(t, options) // mounted anew: nothing is remembered
+		step(f, base, box, i == stages-1)
 	}
 }
 
 // What Read says of a stack must be what comparing the two trees in full says.
 func TestReadOfAStackEqualsFullComparison(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		history(t, rt, overlays[0], func(f *fixture, base, box map[string]node) {
+		history(t, rt, overlays[0], func(f fixture, base, box map[string]node, _ bool) {
 			want, have := compareTrees(base, box), map[string]told{}
 			for _, c := range changes(t, f.source()) {
 				have[c.Path] = told{c.Kind, c.Link, strings.Join(c.Attrs, " "), c.Owner}
@@ -210,7 +214,7 @@ func TestReadOfAStackEqualsFullComparison(t *testing.T) {
 // With renamed directories: the changes, replayed on the base, make the box.
 func TestReplayedChangesMakeTheStack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		history(t, rt, overlays[1], func(f *fixture, base, box map[string]node) {
+		history(t, rt, overlays[1], func(f fixture, base, box map[string]node, _ bool) {
 			checkReplay(rt, base, box, changes(t, f.source()))
 		})
 	})
@@ -255,7 +259,10 @@ func TestCopiedThroughLayers(t *testing.T) {
 	for _, c := range copies {
 		t.Run(c.name, func(t *testing.T) {
 			for _, spread := range []bool{false, true} {
-				f := newFixture(t)
+				f := newFixture(t).veiled(t)
+				if spread {
+					f.veil = ""
+				}
 				shell(t, f.base, "mkdir d e; echo f >f; echo a >d/a; echo b >e/b")
 				do := stages{c.box}
 				if spread {
@@ -268,5 +275,59 @@ func TestCopiedThroughLayers(t *testing.T) {
 				wantCopied(t, f.source(), c.path, c.want)
 			}
 		})
+	}
+}
+
+// However large the machine is, and however many layers there are, what is
+// looked at in the base is what the box changed.
+func TestPromise9HoldsForStacks(t *testing.T) {
+	var efforts []effort
+	for _, size := range []int{10, 3000} {
+		f, src := handmade(t)
+		for i := range size {
+			write(t, "x", f.base, "d", fmt.Sprintf("f%d", i))
+		}
+		for i := range 20 {
+			layer := fmt.Sprintf("%s/l%d", filepath.Dir(f.base), i)
+			write(t, "changed", layer, "d/f1")
+			write(t, "new", layer, fmt.Sprintf("d/n%d", i))
+			src.Uppers[0].Layers = append(src.Uppers[0].Layers, layer)
+		}
+		done, err := read(t.Context(), src, func(forkbox.Change, forkbox.Sides) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		efforts = append(efforts, done)
+	}
+	if efforts[0] != efforts[1] || efforts[0] != (effort{lookups: 22}) {
+		t.Errorf("the work with 10 and with 3000 files in the base: %+v", efforts)
+	}
+}
+
+// A redirect that a box wrote by hand must not lead out of the layers or the
+// base, nor round in circles.
+func TestHostileRedirectsInLayers(t *testing.T) {
+	for _, to := range []string{"/../outside", "..", "/", "", "a/b", "/n/../..", "/link/x", "/n", "n", "/d/../d", strings.Repeat("x", 4000), "/" + strings.Repeat("y/", 500) + "z"} {
+		f, src := handmade(t)
+		layer := filepath.Dir(f.base) + "/l0"
+		write(t, "x", filepath.Dir(f.base), "outside/secret")
+		write(t, "x", f.base, "d/x")
+		os.MkdirAll(layer, 0o755)
+		os.Symlink("../outside", layer+"/link")
+		os.Symlink("../outside", f.base+"/link")
+		for _, dir := range []string{f.upper, layer} {
+			write(t, "x", dir, "n/mine")
+			setXattr(t, dir+"/n", "user.overlay.redirect", to)
+		}
+		src.Uppers[0].Layers = []string{layer}
+		wantChanges(t, src, "added dir /n", "added file /n/mine")
+		into := t.TempDir()
+		err := Flatten(t.Context(), Flattening{Layers: []string{f.upper, layer}, Into: into, XattrPrefix: "user.overlay.", Base: f.base, Expand: true})
+		if err != nil {
+			t.Errorf("%.20q: %v", to, err)
+		}
+		if _, err := os.Lstat(into + "/n/secret"); err == nil {
+			t.Errorf("%.20q: led out", to)
+		}
 	}
 }

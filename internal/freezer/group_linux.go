@@ -165,20 +165,25 @@ func (g *group) release() error {
 	return errors.Join(err, g.empty(), g.remove())
 }
 
+// empty moves everybody back to where they came from. That takes several
+// rounds: they have children meanwhile, and whoever has ended stays in the
+// group until its parent has noticed.
 func (g *group) empty() error {
-	for range 100 { // they may have children while we move them
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return settle(ctx, func() (bool, error) {
 		inside, err := g.members()
 		if err != nil || len(inside) == 0 {
-			return err
+			return true, err
 		}
 		for pid := range inside {
 			err := os.WriteFile(filepath.Join(g.parent, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
 			if err != nil && !errors.Is(err, unix.ESRCH) {
-				return err
+				return false, err
 			}
 		}
-	}
-	return fmt.Errorf("%s does not become empty", g.dir)
+		return false, nil
+	}, func() error { return nil })
 }
 
 func (g *group) remove() error {
