@@ -48,7 +48,10 @@ func (d *daemon) stop() {
 	d.rest()
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	_ = d.cmd.Wait()
-	_ = os.RemoveAll(d.home)
+	if os.RemoveAll(d.home) != nil { // overlayfs's own directories let only root in
+		_ = exec.Command("chmod", "-R", "u+rwx", d.home).Run()
+		_ = os.RemoveAll(d.home)
+	}
 }
 
 // rest stops every box: they would outlive the daemon, also when we are

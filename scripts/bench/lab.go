@@ -71,7 +71,7 @@ func (l *lab) mount(image string) error {
 	}
 	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "mounted\n" {
 		l.close()
-		return fmt.Errorf("cannot mount %s: %s", image, strings.TrimSpace(said.String()))
+		return fmt.Errorf("cannot mount a filesystem: %s", strings.TrimSpace(said.String()))
 	}
 	return nil
 }

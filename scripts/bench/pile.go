@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 )
+
+// pileDir is where boxes write, whoever they belong to.
+const pileDir = "/tmp/fbtest-pile"
 
 // pile is what a box wrote: many files, made once. To make 100 000 of them
 // anew takes longer than all the rounds together, so each round moves them
@@ -26,18 +30,13 @@ func newPile(ctx context.Context, d *daemon, files int) (*pile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.inside(ctx, id, "fill", "/var/pile", fmt.Sprint(files), "x\n"); err != nil {
+	if _, err := d.inside(ctx, id, "fill", pileDir, fmt.Sprint(files), "x\n"); err != nil {
 		return nil, err
 	}
 	if _, err := d.Stop(ctx, id, new(time.Duration)); err != nil {
 		return nil, err
 	}
-	if p.work, err = filepath.Glob(filepath.Join(p.top(id), "work", "*", "*")); err != nil {
-		return nil, err
-	}
-	for i, dir := range p.work {
-		p.work[i], _ = filepath.Rel(p.top(id), dir)
-	}
+	p.work = directories(p.top(id), "work")
 	if err := os.Rename(p.top(id), p.dir); err != nil {
 		return nil, err
 	}
@@ -47,10 +46,25 @@ func newPile(ctx context.Context, d *daemon, files int) (*pile, error) {
 	return p, (&trial{pile: p, ctx: ctx}).check()
 }
 
+// directories lists those below a directory of top, as far as they can be seen.
+func directories(top, name string) (found []string) {
+	_ = filepath.WalkDir(filepath.Join(top, name), func(path string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() && err == nil {
+			below, _ := filepath.Rel(top, path)
+			found = append(found, below)
+		}
+		return nil
+	})
+	return found
+}
+
 func (p *pile) top(box string) string { return filepath.Join(p.d.home, "boxes", box, "top") }
 
 // lend has a box that was never started be one that wrote the files.
 func (p *pile) lend(box string) error {
+	if _, err := os.Lstat(filepath.Join(p.dir, "work")); err == nil {
+		return os.Rename(p.dir, p.top(box)) // they were left
+	}
 	for _, dir := range p.work {
 		if err := os.MkdirAll(filepath.Join(p.dir, dir), 0o700); err != nil {
 			return err

@@ -35,7 +35,7 @@ func beside(ctx context.Context, r *report) (cases []*measured, done func()) {
 		}
 	}
 	if l, err := newLab(ctx, "mkfs.xfs", "-q"); err != nil {
-		r.missing(besideCase(reflinkCopy+", "+gitStash+", "+gitWorktree, fewFiles), err)
+		r.missing(besideCase("cp --reflink, git stash, git worktree", fewFiles), err)
 	} else {
 		labs = append(labs, l)
 		cases = r.with(cases, besideCase(reflinkCopy, fewFiles), fewFiles, l.reflink(ctx))
@@ -53,7 +53,7 @@ func copiesOfMany(ctx context.Context, r *report, end time.Time) error {
 	defer cancel()
 	l, err := newLab(within, "mkfs.xfs", "-q")
 	if err != nil {
-		r.missing(besideCase(reflinkCopy+", "+gitStash+", "+gitWorktree, manyOf()), err)
+		r.missing(besideCase("cp --reflink, git stash, git worktree", manyOf()), err)
 		return ctx.Err()
 	}
 	defer l.close()

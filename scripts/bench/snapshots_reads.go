@@ -71,7 +71,7 @@ func (re *reader) read(ctx context.Context, d *daemon) error {
 	if err := d.exec(ctx, re.box); err != nil {
 		return err
 	}
-	out, err := d.inside(ctx, re.box, "read", "/var/pile")
+	out, err := d.inside(ctx, re.box, "read", pileDir)
 	if err != nil {
 		return err
 	}
@@ -90,11 +90,11 @@ func (d *daemon) stacked(ctx context.Context, snapshots int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	const rewrite = `cd /var/pile && for i in $(seq $1 $2); do echo $i > $((i / 1000))/$i; done`
+	const rewrite = `cd "$3" && for i in $(seq $1 $2); do echo $i > $((i / 1000))/$i; done`
 	for n := range snapshots {
 		if n > 0 {
 			from := readFiles * n / snapshots
-			argv := []string{"sh", "-c", rewrite, "sh", fmt.Sprint(from), fmt.Sprint(from + readFiles/snapshots - 1)}
+			argv := []string{"sh", "-c", rewrite, "sh", fmt.Sprint(from), fmt.Sprint(from + readFiles/snapshots - 1), pileDir}
 			if err := d.sh(ctx, id, "/", argv); err != nil {
 				return "", err
 			}
@@ -132,7 +132,7 @@ func pauses(ctx context.Context, d *daemon, r *report, rounds int) error {
 		return err
 	}
 	defer d.Remove(ctx, id, true)
-	argv, err := insideArgv([]string{"write", "/var/written"})
+	argv, err := insideArgv([]string{"write", pileDir + "-written"})
 	if err != nil {
 		return err
 	}

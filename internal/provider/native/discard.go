@@ -37,7 +37,7 @@ func (p *Provider) ownUppers(src change.Source, box forkbox.Box) error {
 		}
 		dir, made, err := p.store.NewUpper(box.ID, u.Mount)
 		if err == nil && made {
-			err = p.likeBelow(dir, u.Layers[0])
+			err = p.likeBelow(dir, "", u.Layers)
 		}
 		if err != nil {
 			return err

@@ -53,6 +53,9 @@ func (p *Provider) Export(ctx context.Context, box forkbox.Box, s forkbox.Snapsh
 	layer := "export-" + filepath.Base(dir)
 	defer p.store.RemoveLayer(context.WithoutCancel(ctx), layer)
 	how := change.Flattening{XattrPrefix: p.xattrPrefix(), Expand: true}
+	if s.Base.IsReality() {
+		how.Hidden = p.concealment(box).hidden // a directory that was moved may have secrets in it
+	}
 	if err := p.flatten(ctx, s.Layers, layer, how, s.Base.Root); err != nil {
 		return err
 	}
@@ -296,7 +299,7 @@ func (p *Provider) newTree(draft *layers.Draft, mount string) (string, error) {
 		return "", err
 	}
 	if names, err := os.ReadDir(dir); err == nil && len(names) == 0 {
-		return dir, p.likeBelow(dir, mount)
+		return dir, p.likeBelow(dir, mount, nil)
 	}
 	return dir, nil
 }

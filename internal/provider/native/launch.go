@@ -285,11 +285,7 @@ func (p *Provider) layers(ctx context.Context, pl *plan) error {
 func (p *Provider) layer(ctx context.Context, pl *plan, mount string) error {
 	upper, made, err := p.store.NewUpper(pl.box.ID, mount)
 	if err == nil && made {
-		covered := pl.real(mount)
-		if stack := pl.layers[mount]; len(stack) > 0 {
-			covered = stack[0]
-		}
-		err = p.likeBelow(upper, covered)
+		err = p.likeBelow(upper, pl.real(mount), pl.layers[mount])
 	}
 	if err != nil {
 		return err
@@ -299,7 +295,16 @@ func (p *Provider) layer(ctx context.Context, pl *plan, mount string) error {
 	return err
 }
 
-func (p *Provider) likeBelow(dir, base string) error {
+// likeBelow has the root of a new upper look like what it covers: the topmost
+// layer or, where there is none, the base. What a box set of extended attributes is
+// carried along; those of the base are not shown in boxes at all.
+func (p *Provider) likeBelow(dir, base string, layers []string) error {
+	if len(layers) > 0 {
+		base = layers[0]
+		if err := p.likeXattrs(dir, base); err != nil {
+			return err
+		}
+	}
 	var st unix.Stat_t
 	if err := unix.Stat(base, &st); err != nil {
 		return err
@@ -310,4 +315,27 @@ func (p *Provider) likeBelow(dir, base string) error {
 		}
 	}
 	return unix.Chmod(dir, st.Mode&0o7777)
+}
+
+// likeXattrs copies extended attributes but for overlayfs's own.
+func (p *Provider) likeXattrs(dir, from string) error {
+	names := make([]byte, 64<<10)
+	n, err := unix.Llistxattr(from, names)
+	if err != nil || n == 0 {
+		return nil // a filesystem without any
+	}
+	for _, name := range strings.Split(strings.TrimRight(string(names[:n]), "\x00"), "\x00") {
+		if strings.HasPrefix(name, p.xattrPrefix()) {
+			continue
+		}
+		value := make([]byte, 64<<10)
+		n, err := unix.Lgetxattr(from, name, value)
+		if err == nil {
+			err = unix.Lsetxattr(dir, name, value[:n], 0)
+		}
+		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EOPNOTSUPP) {
+			return err
+		}
+	}
+	return nil
 }

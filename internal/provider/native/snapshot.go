@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -133,10 +134,12 @@ func (p *Provider) flatten(ctx context.Context, stack []string, into string, how
 	if err != nil {
 		return err
 	}
+	hidden := how.Hidden
 	for mount, dirs := range by {
 		if how.Into, err = draft.Mount(mount); err != nil {
 			break
 		}
+		how.Hidden = within(hidden, mount)
 		how.Layers, how.Base = dirs, filepath.Join("/", base, mount)
 		if err = change.Flatten(ctx, how); err != nil {
 			break
@@ -146,6 +149,16 @@ func (p *Provider) flatten(ctx context.Context, stack []string, into string, how
 		return errors.Join(err, draft.Abort())
 	}
 	return draft.Keep()
+}
+
+// within are the paths that lie on a filesystem, from its root.
+func within(paths []string, mount string) (list []string) {
+	for _, path := range paths {
+		if below(path, mount) {
+			list = append(list, "/"+strings.Trim(strings.TrimPrefix(path, mount), "/"))
+		}
+	}
+	return list
 }
 
 // Storage says how layers are kept, and why so.

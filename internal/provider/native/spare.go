@@ -114,7 +114,14 @@ func (s *spares) take(key string) *spare {
 	}
 	taken := s.ready[i]
 	s.ready = slices.Delete(s.ready, i, i+1)
-	s.heat(taken.template)
+	if taken.template != "" {
+		// As with spares: the box just started comes first.
+		time.AfterFunc(headStart, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.heat(taken.template)
+		})
+	}
 	return taken
 }
 
