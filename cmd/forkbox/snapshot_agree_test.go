@@ -84,7 +84,11 @@ func (m *modelled) everythingAgrees() {
 	m.say("the end")
 	m.everyBoxAgrees()
 	for name, b := range m.boxes {
+		more := m.forget(name)
 		for s, want := range b.snaps {
+			if more && !asked(s) {
+				continue
+			}
 			m.startAgrees(client.CreateRequest{Name: "look", From: name + "@" + s, Dir: m.root}, want)
 		}
 	}

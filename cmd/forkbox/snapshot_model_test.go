@@ -160,7 +160,9 @@ func (m *modelled) anyBox() string {
 
 // anySnapshot is one of a box, "" if it has none.
 func (m *modelled) anySnapshot(box string) string {
+	more := m.forget(box)
 	names := slices.Sorted(maps.Keys(m.boxes[box].snaps))
+	names = slices.DeleteFunc(names, func(name string) bool { return more && !asked(name) })
 	if len(names) == 0 {
 		return ""
 	}
