@@ -90,28 +90,30 @@ func (e *Engine) snapshotStill(ctx context.Context, p layered, box *forkbox.Box,
 		after.Layers, after.Saving, after.At = s.Layers, layer, s.ID
 		return s, e.shelve(ctx, p, box, after, s)
 	}
-	defer e.creating(layer)()
-	if err := p.Copy(ctx, *box, layer); err != nil {
-		return s, err
-	}
-	return s, e.addCopied(ctx, box, s)
+	return s, e.addCopied(ctx, box, &s, func() error { return p.Copy(ctx, *box, layer) })
 }
 
 // snapshotRunning is of a box in which processes run. It goes on with what it
 // has.
-func (e *Engine) snapshotRunning(ctx context.Context, p layered, a *attached, box *forkbox.Box, s forkbox.Snapshot) (_ forkbox.Snapshot, err error) {
+func (e *Engine) snapshotRunning(ctx context.Context, p layered, a *attached, box *forkbox.Box, s forkbox.Snapshot) (forkbox.Snapshot, error) {
 	layer := newID()
-	defer e.creating(layer)()
-	if s.Paused, err = p.CopyRunning(ctx, *box, a.instance, layer); err != nil {
-		return s, err
-	}
 	s.Layers = prepend(layer, box.Layers)
-	return s, e.addCopied(ctx, box, s)
+	err := e.addCopied(ctx, box, &s, func() (err error) {
+		s.Paused, err = p.CopyRunning(ctx, *box, a.instance, layer)
+		return err
+	})
+	return s, err
 }
 
-// addCopied records a snapshot whose topmost layer was made for it.
-func (e *Engine) addCopied(ctx context.Context, box *forkbox.Box, s forkbox.Snapshot) error {
-	err := e.addSnapshot(ctx, box, s)
+// addCopied records a snapshot whose topmost layer copy makes. One that cannot
+// be recorded goes again.
+func (e *Engine) addCopied(ctx context.Context, box *forkbox.Box, s *forkbox.Snapshot, copy func() error) error {
+	release := e.creating(s.Layers[0])
+	err := copy()
+	if err == nil {
+		err = e.addSnapshot(ctx, box, *s)
+	}
+	release()
 	if err != nil {
 		e.sweepSoon()
 	}
