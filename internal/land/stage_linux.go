@@ -141,7 +141,7 @@ func (l *Landing) stageRemove(r *record, it *Item) (err error) {
 func (l *Landing) stageMove(r *record, it *Item) (err error) {
 	// It may go below its own place: something new, or another one, is there by
 	// then. Otherwise the flip fails.
-	if it.Expect == nil || it.From == "/" || it.Path == "/" || it.Path == it.From {
+	if it.Expect == nil || it.From == "/" || it.Path == "/" {
 		return forkbox.Errorf(forkbox.Invalid, opLand, "%q cannot be moved to %q", it.From, it.Path)
 	}
 	if r.Old, err = l.expect(it.From, it, false); err != nil {
