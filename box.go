@@ -32,10 +32,20 @@ type Base struct {
 	// Dir and Env are what an image says commands start with.
 	Dir string  `json:"dir,omitempty"`
 	Env Strings `json:"env,omitempty"`
+	// Foreign says that somebody without rights brought what lies over it, or
+	// chose it: programs of root's, with files of theirs, must not get root's
+	// rights there.
+	Foreign bool `json:"foreign,omitempty"`
+	// Ticket is what a box says that begins as it, where it was just brought.
+	Ticket string `json:"ticket,omitempty"`
 }
 
 // IsReality says whether the base is this machine.
 func (b Base) IsReality() bool { return b.Root == "" }
+
+// NeverFenced is the fence of a box whose changes were made elsewhere: all that
+// reality has counts as changed since.
+var NeverFenced = time.Unix(0, 0).UTC()
 
 // Reality is the kind of base that is this machine.
 const Reality = "reality"
@@ -93,8 +103,9 @@ type Box struct {
 	// Lineage is what it was forked from, and that from, the nearest last.
 	Lineage []Ancestor `json:"lineage,omitempty"`
 	// Saving is the layer that what the box wrote is becoming; a restart
-	// finishes that.
-	Saving string `json:"saving,omitempty"`
+	// finishes that. Shelved counts how often that happened.
+	Saving  string `json:"saving,omitempty"`
+	Shelved int    `json:"shelved,omitempty"`
 	// Kept says that its owner wants it kept: gc leaves it alone.
 	Kept bool `json:"kept,omitempty"`
 	// Discarded says that its owner threw changes of it away.

@@ -89,8 +89,10 @@ type Template struct {
 	Net    Net      `json:"net"`
 	Dir    string   `json:"dir"`
 	Env    Strings  `json:"env,omitempty"`
-	// AllowSecrets is as in [Box].
-	AllowSecrets []string `json:"allow_secrets,omitempty"`
+	// AllowSecrets, Unresolved and Lineage are as in [Box].
+	AllowSecrets []string   `json:"allow_secrets,omitempty"`
+	Unresolved   Strings    `json:"unresolved,omitempty"`
+	Lineage      []Ancestor `json:"lineage,omitempty"`
 	// Warm is how many boxes are kept ready, so that to make one costs only an
 	// exec.
 	Warm int `json:"warm,omitempty"`

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -57,6 +56,9 @@ func (o origin) resolve(ctx context.Context, a *app, c *client.Client) (string, 
 		return o.arg, nil
 	case "dir":
 		dir, err := filepath.Abs(o.arg)
+		if err == nil {
+			dir, err = filepath.EvalSymlinks(dir) // with the caller's rights; the daemon follows none
+		}
 		if err != nil {
 			return "", forkbox.Errorf(forkbox.Invalid, "find directory "+o.arg, "%w", err)
 		}
@@ -66,7 +68,7 @@ func (o origin) resolve(ctx context.Context, a *app, c *client.Client) (string, 
 	if err != nil {
 		return "", err
 	}
-	return "base:" + path.Base(base.Root), nil // it is called after its id
+	return "base:" + base.Ticket, nil
 }
 
 // send has the daemon unpack a file or a layout of the caller's.

@@ -52,6 +52,9 @@ func baseText(base forkbox.Base) string {
 	if base.Name != "" {
 		text += " " + printable(base.Name)
 	}
+	if base.Fence.Equal(forkbox.NeverFenced) {
+		return text + ", with changes made on another"
+	}
 	return text + ", " + ago(base.Fence)
 }
 

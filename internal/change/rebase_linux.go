@@ -169,6 +169,9 @@ func redirected(src Source, re Redirect) error {
 		return err
 	}
 	top, err := unix.Open(filepath.Clean(layer), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil && re.Layer != "" {
+		return ignore(err, unix.ENOENT) // nothing needed it any more
+	}
 	if err != nil {
 		return err
 	}

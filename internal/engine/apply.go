@@ -29,6 +29,9 @@ func (e *Engine) Apply(ctx context.Context, who forkbox.Owner, ref string, spec 
 		if err := onReality(op, *box); err != nil {
 			return err
 		}
+		if err := e.adapted(ctx, box); err != nil {
+			return err
+		}
 		e.settleInterrupted(context.WithoutCancel(ctx))
 		a, err := e.newApplication(ctx, h, *box, who, spec)
 		if err != nil {

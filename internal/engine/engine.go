@@ -203,6 +203,9 @@ func (e *Engine) begin(ctx context.Context, op string) (_ context.Context, end f
 	}, nil
 }
 
+// uid is whose the engine is: what is nobody's in particular is theirs.
+func (e *Engine) uid() int { return os.Geteuid() }
+
 func errClosing(op string) *forkbox.Error {
 	return forkbox.Errorf(forkbox.Unavailable, op, "the daemon is stopping").
 		Hint("try again: the next command starts a new one")

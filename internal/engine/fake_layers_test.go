@@ -139,6 +139,12 @@ func (p layeredProvider) Shelve(_ context.Context, box forkbox.Box, layer string
 	})
 }
 
+func (p layeredProvider) ShelvedFrom(string) (string, int, bool) { return "", 0, false }
+
+func (p layeredProvider) Unshelve(context.Context, forkbox.Box, string) error {
+	return errors.New("nothing was lost")
+}
+
 func (p layeredProvider) Copy(_ context.Context, box forkbox.Box, layer string) error {
 	return p.act("copy", func() error {
 		p.shelf.layers[layer] = slices.Clone(p.shelf.tops[box.ID])

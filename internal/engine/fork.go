@@ -108,18 +108,23 @@ func (e *Engine) childBox(ctx context.Context, who forkbox.Owner, parent forkbox
 	// the changes of both are to be compared with.
 	box.Base, box.Layers, box.Unresolved = s.Base, slices.Clone(s.Layers), s.Unresolved
 	box.Parent, box.ParentBox, box.At = s.ID, parent.ID, s.ID
-	box.Lineage = append(slices.Clone(parent.Lineage), forkbox.Ancestor{Box: parent.ID, Until: s.Created})
-	return e.add(ctx, box, func(box forkbox.Box) { e.inherit(parent, box) })
+	box.Lineage = lineage(parent, s)
+	return e.add(ctx, box, func(box forkbox.Box) { e.inherit(parent.ID, box) })
+}
+
+// lineage is the past of what begins as a snapshot.
+func lineage(parent forkbox.Box, s forkbox.Snapshot) []forkbox.Ancestor {
+	return append(slices.Clone(parent.Lineage), forkbox.Ancestor{Box: parent.ID, Until: s.Created})
 }
 
 // inherit has a child know what its parent knows of reality as it was. What it
 // does not know in time is a conflict where a merge needs it, no more.
-func (e *Engine) inherit(parent, child forkbox.Box) {
+func (e *Engine) inherit(parent string, child forkbox.Box) {
 	if e.bases == nil {
 		return
 	}
 	e.work.Go(func() {
-		if err := ancestor.HandDown(e.bases(parent.ID), e.bases(child.ID)); err != nil {
+		if err := ancestor.HandDown(e.bases(parent), e.bases(child.ID)); err != nil {
 			e.log.Debug("cannot hand down what reality was", "box", child.ID, "error", err)
 		}
 	})

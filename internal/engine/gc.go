@@ -51,6 +51,9 @@ func (e *Engine) collect(ctx context.Context, uid *int, spec forkbox.GCSpec) (fo
 		}
 		gc.Removed = append(gc.Removed, c)
 	}
+	if !spec.DryRun {
+		e.sweepSoon()
+	}
 	return gc, nil
 }
 
@@ -92,6 +95,9 @@ func (e *Engine) facts(ctx context.Context, uid *int) (facts []retention.Facts, 
 			return nil, 0, err
 		}
 		facts = append(facts, f)
+	}
+	if uid != nil {
+		return facts, h.of(*uid), nil
 	}
 	return facts, h.stored.Total, nil
 }

@@ -13,16 +13,16 @@ import (
 // imager is a provider whose snapshots can leave the machine as images, and
 // whose boxes can begin as one.
 type imager interface {
-	// Export writes an archive.
-	Export(ctx context.Context, box forkbox.Box, s forkbox.Snapshot, w io.Writer) error
+	// Export writes an archive. newLayer names what it makes on the way.
+	Export(ctx context.Context, box forkbox.Box, s forkbox.Snapshot, newLayer func() string, w io.Writer) error
 	// ReadImage unpacks one. newLayer names what it makes.
 	ReadImage(ctx context.Context, who forkbox.Owner, r io.Reader, newLayer func() string) (forkbox.Arrival, error)
 	// ReadTar unpacks a root directory.
 	ReadTar(ctx context.Context, who forkbox.Owner, r io.Reader) (forkbox.Base, error)
 	// EmptyRoot is a root directory with nothing in it.
 	EmptyRoot(ctx context.Context, who forkbox.Owner) (forkbox.Base, error)
-	// CheckDir says where a directory really is, if it can be a base.
-	CheckDir(dir string, who forkbox.Owner) (string, error)
+	// CheckDir is a directory as a base, if it can be one.
+	CheckDir(dir string, who forkbox.Owner) (forkbox.Base, error)
 }
 
 func (e *Engine) images(op string) (imager, error) {
@@ -49,7 +49,9 @@ func (e *Engine) Export(ctx context.Context, who forkbox.Owner, ref string, w io
 		return err
 	}
 	defer release()
-	return forkbox.Wrap(op, p.Export(ctx, box, s, w))
+	newLayer, releaseNew := e.namer()
+	defer releaseNew()
+	return forkbox.Wrap(op, p.Export(ctx, box, s, newLayer, w))
 }
 
 // toExport finds the snapshot and keeps its layers until release is called.
@@ -97,26 +99,31 @@ func (e *Engine) Import(ctx context.Context, who forkbox.Owner, r io.Reader, spe
 
 // unpack reads an image. What it makes is kept until release is called.
 func (e *Engine) unpack(ctx context.Context, p imager, who forkbox.Owner, r io.Reader) (a forkbox.Arrival, release func(), err error) {
+	newLayer, releaseNew := e.namer()
+	e.shelf.roots.RLock()
+	defer e.shelf.roots.RUnlock()
+	if a, err = p.ReadImage(ctx, who, r, newLayer); err != nil {
+		releaseNew()
+		e.sweepSoon()
+		return a, nil, err
+	}
+	releaseRoot := e.creating(a.Base.Root)
+	return a, func() { releaseNew(); releaseRoot() }, nil
+}
+
+// namer names new layers, and keeps them until release is called.
+func (e *Engine) namer() (newLayer func() string, release func()) {
 	var releases []func()
-	release = func() {
+	newLayer = func() string {
+		id := newID()
+		releases = append(releases, e.creating(id))
+		return id
+	}
+	return newLayer, func() {
 		for _, r := range releases {
 			r()
 		}
 	}
-	e.shelf.roots.RLock()
-	defer e.shelf.roots.RUnlock()
-	a, err = p.ReadImage(ctx, who, r, func() string {
-		id := newID()
-		releases = append(releases, e.creating(id))
-		return id
-	})
-	if err != nil {
-		release()
-		e.sweepSoon()
-		return a, nil, err
-	}
-	releases = append(releases, e.creating(a.Base.Root))
-	return a, release, nil
 }
 
 func (e *Engine) fromArrival(ctx context.Context, who forkbox.Owner, spec CreateSpec, a forkbox.Arrival) (forkbox.Box, error) {
@@ -127,6 +134,11 @@ func (e *Engine) fromArrival(ctx context.Context, who forkbox.Owner, spec Create
 	fence := box.Base.Fence
 	box.Base, box.Layers = a.Base, a.Layers
 	box.Base.Fence = fence
+	if len(a.Layers) > 0 && a.Base.IsReality() {
+		// What the changes were made on was another machine, or this one at
+		// another time: nothing here is known to be as it was.
+		box.Base.Fence = forkbox.NeverFenced
+	}
 	if !a.Base.IsReality() {
 		box.Env = baseEnv(a.Base)
 	}
@@ -142,7 +154,8 @@ func baseEnv(b forkbox.Base) []string {
 	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "TERM=xterm"}
 }
 
-// uploads are bases that were brought and that no box begins as yet.
+// uploads are bases that were brought and that no box begins as yet, by the
+// ticket that its box will show.
 type uploads struct {
 	mu   sync.Mutex
 	kept map[string]upload
@@ -158,7 +171,7 @@ type upload struct {
 const uploadAge = 10 * time.Minute
 
 // AddBase unpacks a root directory that boxes can begin as: `oci` is an archive
-// of an image, `tar` one of the directory itself. Its Name is what Create takes.
+// of an image, `tar` one of the directory itself. Its Ticket is what Create takes.
 func (e *Engine) AddBase(ctx context.Context, who forkbox.Owner, kind, name string, r io.Reader) (base forkbox.Base, err error) {
 	const op = "add base"
 	p, err := e.images(op)
@@ -194,30 +207,38 @@ func (e *Engine) AddBase(ctx context.Context, who forkbox.Owner, kind, name stri
 		return base, forkbox.Wrap(op, err)
 	}
 	base.Name = name
-	return base, e.keepUpload(base, who)
+	base.Ticket = e.keepUpload(base, who)
+	return base, nil
 }
 
-// keepUpload keeps a base for the box that it was brought for. Its Root stays
-// the provider's business: what the caller gets is a ticket.
-func (e *Engine) keepUpload(base forkbox.Base, who forkbox.Owner) error {
-	id, held := uploadID(base), e.creating(base.Root)
-	release := sync.OnceFunc(func() { held(); e.sweepSoon() })
+// keepUpload keeps a base for the box that it was brought for, for a while.
+func (e *Engine) keepUpload(base forkbox.Base, who forkbox.Owner) (ticket string) {
+	ticket = newID()
+	held := e.creating(base.Root)
 	e.uploads.mu.Lock()
 	defer e.uploads.mu.Unlock()
 	if e.uploads.kept == nil {
 		e.uploads.kept = map[string]upload{}
 	}
-	if old, ok := e.uploads.kept[id]; ok {
-		defer old.release() // the same, brought again
-	}
-	e.uploads.kept[id] = upload{base, who.UID, release}
-	time.AfterFunc(uploadAge, release)
-	return nil
+	e.uploads.kept[ticket] = upload{base, who.UID, func() { held(); e.sweepSoon() }}
+	time.AfterFunc(uploadAge, func() {
+		if u, ok := e.takeUpload(ticket, who); ok {
+			u.release()
+		}
+	})
+	return ticket
 }
 
-// uploadID names a base in CreateSpec.From, after "base:".
-func uploadID(base forkbox.Base) string {
-	return base.Root[strings.LastIndexByte(base.Root, '/')+1:]
+// takeUpload takes one that who brought.
+func (e *Engine) takeUpload(ticket string, who forkbox.Owner) (upload, bool) {
+	e.uploads.mu.Lock()
+	defer e.uploads.mu.Unlock()
+	u, ok := e.uploads.kept[ticket]
+	if !ok || u.uid != who.UID {
+		return upload{}, false
+	}
+	delete(e.uploads.kept, ticket)
+	return u, true
 }
 
 // fromBase makes a box of something that is not reality.
@@ -247,18 +268,14 @@ func (e *Engine) base(ctx context.Context, who forkbox.Owner, from string) (base
 		base, err = p.EmptyRoot(ctx, who)
 		return base, e.creating(base.Root), err
 	case "dir":
-		base = forkbox.Base{Kind: kind, Name: name, Dir: "/"}
-		base.Root, err = p.CheckDir(name, who)
+		base, err = p.CheckDir(name, who)
 		return base, func() {}, err
 	}
-	e.uploads.mu.Lock()
-	defer e.uploads.mu.Unlock()
-	u, ok := e.uploads.kept[name]
-	if !ok || u.uid != who.UID {
+	u, ok := e.takeUpload(name, who)
+	if !ok {
 		return base, nil, forkbox.Errorf(forkbox.NotFound, op, "there is no base %q", name).
 			Hint("bring it again: forkbox new --from tar:FILE or oci:LAYOUT")
 	}
-	delete(e.uploads.kept, name)
 	u.base.Dir = orElse(u.base.Dir, "/")
 	return u.base, u.release, nil
 }

@@ -154,7 +154,7 @@ func (e *Engine) remove(ctx context.Context, h *handle, box *forkbox.Box) error 
 	if err := e.discard(ctx, *box); err != nil {
 		return e.note(ctx, box, "cannot remove it", err)
 	}
-	if len(box.Layers) > 0 || box.At != "" {
+	if len(box.Layers) > 0 || box.At != "" || !box.Base.IsReality() {
 		e.sweepSoon()
 	}
 	return nil

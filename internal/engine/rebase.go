@@ -12,8 +12,9 @@ import (
 // from that a box has moved. When such a move lands, or is undone, they have to
 // be rewritten, or the box would no longer see what is in them.
 type rebaser interface {
-	// Rebase adapts a box that does not run. The same id can be repeated.
-	Rebase(ctx context.Context, box forkbox.Box, id string, moves []forkbox.Move) error
+	// Rebase adapts a box that does not run, and the layers of other stacks
+	// that are related to it. The same id can be repeated.
+	Rebase(ctx context.Context, box forkbox.Box, id string, moves []forkbox.Move, others [][]string) error
 }
 
 // moving does something to reality that moves directories of a box's base.
@@ -65,12 +66,66 @@ func (e *Engine) rebased(ctx context.Context, provider rebaser, box *forkbox.Box
 				moves[i] = forkbox.Move{From: m.To, To: m.From}
 			}
 		}
-		if err := provider.Rebase(ctx, *box, id, moves); err != nil {
+		if err := e.rebase(ctx, provider, box, id, moves); err != nil {
 			return e.note(ctx, box, "cannot be adapted to what landed", err)
 		}
 	}
 	box.Rebase = ""
 	return e.ledger.UpdateBox(ctx, *box)
+}
+
+// rebase adapts a box and what is related to it. Where a layer is in the way
+// of another, the box gets one that shows the same as all of them: that one can
+// always be adapted.
+func (e *Engine) rebase(ctx context.Context, provider rebaser, box *forkbox.Box, id string, moves []forkbox.Move) error {
+	k, err := e.kinOf(ctx, *box)
+	if err != nil {
+		return err
+	}
+	err = provider.Rebase(ctx, *box, id, moves, k.stacks)
+	p, ok := e.provider.(layered)
+	if forkbox.CodeOf(err) != forkbox.Unsupported || !ok {
+		return err
+	}
+	if err := e.intoOne(ctx, p, box); err != nil {
+		return err
+	}
+	return provider.Rebase(ctx, *box, id, moves, k.stacks)
+}
+
+// intoOne has a box at rest be one layer, with nothing of its own above it.
+func (e *Engine) intoOne(ctx context.Context, p layered, box *forkbox.Box) error {
+	top := newID()
+	box.Layers, box.Saving = prepend(top, box.Layers), top
+	box.Shelved++
+	if err := e.ledger.UpdateBox(ctx, *box); err != nil {
+		return err
+	}
+	if err := e.saved(ctx, box); err != nil {
+		return err
+	}
+	merged := newID()
+	defer e.creating(merged)()
+	if err := p.Flatten(ctx, box.Layers, merged); err != nil {
+		return err
+	}
+	box.Layers = []string{merged}
+	return e.ledger.UpdateBox(ctx, *box)
+}
+
+// adapted finishes a rebase that failed or was interrupted: until then the box
+// does not show what it should. The caller has the box's turn.
+func (e *Engine) adapted(ctx context.Context, box *forkbox.Box) error {
+	provider, ok := e.provider.(rebaser)
+	if !ok || box.Rebase == "" {
+		return nil
+	}
+	release, err := e.holdSharers(ctx, "adapt the box to what landed", *box)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return e.rebased(context.WithoutCancel(ctx), provider, box)
 }
 
 // moves lists the directories that a receipt moved.

@@ -38,6 +38,9 @@ func (e *Engine) finishAtRest(ctx context.Context) {
 		return
 	}
 	e.finishSaving(ctx, boxes)
+	if err := e.restoreUnrecorded(ctx); err != nil {
+		e.log.Error("cannot look for what was lost", "error", err)
+	}
 	if boxes, err = e.ledger.Boxes(ctx, nil, forkbox.Stopped); err == nil {
 		e.finishRebases(ctx, boxes)
 	}

@@ -94,15 +94,11 @@ func (e *Engine) resolveAt(ctx context.Context, op string, who forkbox.Owner, re
 	if err == nil {
 		err = usable(op, box)
 	}
+	if err == nil && box.Saving+box.Rebase != "" {
+		box, err = e.settled(ctx, op, box)
+	}
 	if err != nil || !at {
 		return box, err
-	}
-	if box.Saving != "" { // a crash came in between, or it is being done now
-		_, unlock, err := e.lock(ctx, box.ID)
-		if err != nil {
-			return box, err
-		}
-		unlock()
 	}
 	s, err := e.findSnapshot(ctx, box, snapshot)
 	if err != nil {
@@ -111,6 +107,20 @@ func (e *Engine) resolveAt(ctx context.Context, op string, who forkbox.Owner, re
 	box.Bare, box.Layers, box.Base, box.At = true, s.Layers, s.Base, s.ID
 	box.Name += "@" + s.Name
 	return box, nil
+}
+
+// settled waits until what is being done to a box's layers is done.
+func (e *Engine) settled(ctx context.Context, op string, box forkbox.Box) (forkbox.Box, error) {
+	_, unlock, err := e.lock(ctx, box.ID)
+	if err != nil {
+		return box, err
+	}
+	defer unlock()
+	if box, err = e.ledger.Box(ctx, box.ID); err == nil && box.Rebase != "" {
+		err = forkbox.Errorf(forkbox.Busy, op, "%s has not been adapted to what landed: %s", box.Name, box.Note).
+			Hint("run something in it to try again: forkbox exec %s -- true", box.Name)
+	}
+	return box, err
 }
 
 // holdAt is resolveAt, and keeps the layers of a snapshot until release is

@@ -9,8 +9,12 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// autoKept is how many snapshots that rollbacks made a box keeps.
-const autoKept = 10
+// autoKept is how many snapshots that rollbacks made a box keeps, and
+// otherKept how many of those that forks, templates and exports made each.
+const (
+	autoKept  = 10
+	otherKept = 1
+)
 
 // Rollback has a box be again as a snapshot of it. What it was is kept as a
 // snapshot, so that a rollback can be rolled back.
@@ -92,8 +96,8 @@ func (e *Engine) rollback(ctx context.Context, p layered, box *forkbox.Box, to f
 
 // forgetOldest removes what rollbacks long ago kept, in the background.
 func (e *Engine) forgetOldest(kept forkbox.Snapshot) {
-	n, _ := strconv.Atoi(strings.TrimPrefix(kept.Name, autoPrefix))
-	if n <= autoKept {
+	prefix := prefixOf(kept.Name)
+	if n, _ := strconv.Atoi(strings.TrimPrefix(kept.Name, prefix)); n <= keptOf(prefix) {
 		return
 	}
 	e.work.Go(func() {
@@ -119,8 +123,15 @@ func (e *Engine) forgetAuto(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(s forkbox.Snapshot) bool { return !s.Auto || s.ID == box.At })
-	for _, s := range all[:max(0, len(all)-autoKept)] {
+	have := map[string]int{}
+	for _, s := range slices.Backward(all) {
+		prefix := prefixOf(s.Name)
+		if !s.Auto || s.ID == box.At {
+			continue
+		}
+		if have[prefix]++; have[prefix] <= keptOf(prefix) {
+			continue
+		}
 		if children, err := e.childrenOf(ctx, s); err != nil || len(children) > 0 {
 			continue
 		}
@@ -130,4 +141,14 @@ func (e *Engine) forgetAuto(ctx context.Context, id string) error {
 		e.sweepSoon()
 	}
 	return nil
+}
+
+// prefixOf is what an automatic name has before its number.
+func prefixOf(name string) string { return strings.TrimRight(name, "0123456789") }
+
+func keptOf(prefix string) int {
+	if prefix == autoPrefix {
+		return autoKept
+	}
+	return otherKept
 }

@@ -99,7 +99,7 @@ func (e *Engine) sweepOf(ctx context.Context, list func(context.Context) ([]stri
 		return err
 	}
 	for _, id := range there {
-		if needed[id] > 0 {
+		if needed[id] > 0 || e.unrecorded(ctx, id) != nil {
 			continue
 		}
 		if err := remove(ctx, id); err != nil {
@@ -275,6 +275,7 @@ func (e *Engine) replaceInTemplates(ctx context.Context, stack []string, layer s
 			if err := e.ledger.UpdateTemplate(ctx, t); err != nil {
 				return used, err
 			}
+			e.warm(t) // those that are ready lie over the old ones
 		}
 	}
 	return used, err

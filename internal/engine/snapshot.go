@@ -67,6 +67,9 @@ func (e *Engine) snapshot(ctx context.Context, h *handle, box *forkbox.Box, spec
 		return s, err
 	}
 	e.flattenSoon(*box)
+	if s.Auto {
+		e.forgetOldest(s)
+	}
 	if box.Pinned { // its owner wants it running
 		_, err = e.wake(ctx, h, box)
 	}
@@ -135,6 +138,7 @@ func (e *Engine) addSnapshot(ctx context.Context, box *forkbox.Box, s forkbox.Sn
 // wrote become the layer after.Saving. The record comes first and says what is
 // to be done, so that after a crash it is done.
 func (e *Engine) shelve(ctx context.Context, p layered, box *forkbox.Box, after forkbox.Box, s forkbox.Snapshot) error {
+	after.Shelved++
 	if err := e.ledger.AddSnapshot(ctx, s, after); err != nil {
 		return err
 	}
@@ -180,7 +184,7 @@ func (e *Engine) newSnapshot(ctx context.Context, box forkbox.Box, spec forkbox.
 func highest(names []string, prefix string) (most int) {
 	for _, name := range names {
 		if text, ok := strings.CutPrefix(name, prefix); ok {
-			if n, err := strconv.Atoi(text); err == nil {
+			if n, err := strconv.Atoi(text); err == nil && len(text) < 10 {
 				most = max(most, n)
 			}
 		}

@@ -145,7 +145,7 @@ func (e *Engine) squashOne(ctx context.Context, who forkbox.Owner, id string, st
 		if _, ok := replaced(box.Layers, stack, layer); !ok {
 			return nil
 		}
-		return e.atRest(ctx, "squash snapshot", h, box)
+		return e.quiet(ctx, "squash snapshot", h, box)
 	})
 	if err != nil && !isNotFound(err) {
 		return err

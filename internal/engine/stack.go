@@ -18,6 +18,10 @@ type layered interface {
 	// Shelve turns what a box wrote, which does not run, into a layer: the box
 	// has nothing of its own afterwards. It can be repeated after a crash.
 	Shelve(ctx context.Context, box forkbox.Box, layer string) error
+	// ShelvedFrom says whose writes became a layer, and Box.Shelved of then.
+	ShelvedFrom(layer string) (box string, times int, ok bool)
+	// Unshelve takes back a Shelve, where the box has nothing of its own.
+	Unshelve(ctx context.Context, box forkbox.Box, layer string) error
 	// Copy makes a layer of what a box wrote, which does not run and keeps it.
 	Copy(ctx context.Context, box forkbox.Box, layer string) error
 	// CopyRunning does so for one that runs, whose processes stand still
@@ -89,7 +93,10 @@ func (e *Engine) atRest(ctx context.Context, op string, h *handle, box *forkbox.
 		}
 	}
 	e.shorten(box)
-	return e.saved(ctx, box)
+	if err := e.saved(ctx, box); err != nil {
+		return err
+	}
+	return e.adapted(ctx, box)
 }
 
 // abandoned is an instance that can be killed without waiting for its end.
@@ -130,6 +137,9 @@ func (e *Engine) prepared(ctx context.Context, box *forkbox.Box) error {
 		return nil
 	}
 	if err := e.saved(ctx, box); err != nil {
+		return err
+	}
+	if err := e.adapted(ctx, box); err != nil {
 		return err
 	}
 	e.shorten(box)

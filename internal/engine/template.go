@@ -54,6 +54,7 @@ func (e *Engine) CreateTemplate(ctx context.Context, who forkbox.Owner, spec for
 			ID: newID(), Name: spec.Name, Owner: who, Message: spec.Message, Created: e.now(),
 			From: box.Name + "@" + s.Name, Parent: s.ID, Base: s.Base, Layers: slices.Clone(s.Layers),
 			Net: box.Net, Dir: box.Dir, Env: box.Env, AllowSecrets: box.AllowSecrets, Warm: spec.Warm,
+			Unresolved: s.Unresolved, Lineage: lineage(*box, s),
 		}
 		if err := e.ledger.AddTemplate(ctx, t); err != nil {
 			return err
@@ -189,11 +190,16 @@ func (e *Engine) fromTemplate(ctx context.Context, who forkbox.Owner, spec Creat
 	}
 	begin := boxOf(t)
 	box.Base, box.Layers, box.Parent = begin.Base, begin.Layers, t.ID
+	box.Unresolved, box.Lineage = t.Unresolved, t.Lineage
 	if spec.Env == nil || !t.Base.IsReality() {
 		box.Env = t.Env
 	}
 	if !t.Base.IsReality() {
 		box.Dir = t.Dir
 	}
-	return e.add(ctx, box, func(forkbox.Box) {})
+	return e.add(ctx, box, func(box forkbox.Box) {
+		if n := len(t.Lineage); n > 0 {
+			e.inherit(t.Lineage[n-1].Box, box)
+		}
+	})
 }

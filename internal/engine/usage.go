@@ -25,7 +25,11 @@ func (e *Engine) Usage(ctx context.Context, who forkbox.Owner) (u forkbox.Usage,
 	if err != nil {
 		return u, err
 	}
-	u = forkbox.Usage{Total: h.stored.Total, Other: h.stored.Other, Shared: h.shared()}
+	h.keep(who.UID)
+	u = forkbox.Usage{Total: h.of(who.UID), Shared: h.shared()}
+	if who.UID == e.uid() {
+		u.Total, u.Other = u.Total+h.stored.Other, h.stored.Other
+	}
 	for _, b := range h.boxes {
 		if b.Owner.UID == who.UID {
 			u.Items = append(u.Items, h.boxItem(b))
@@ -95,6 +99,28 @@ func (h *holdings) count() {
 		use(t.ID, t.Layers...)
 		use(t.ID, t.Base.Root)
 	}
+}
+
+// keep leaves what is one owner's.
+func (h *holdings) keep(uid int) {
+	h.boxes = slices.DeleteFunc(h.boxes, func(b forkbox.Box) bool { return b.Owner.UID != uid })
+	h.snapshots = slices.DeleteFunc(h.snapshots, func(s forkbox.Snapshot) bool { return s.Owner.UID != uid })
+	h.templates = slices.DeleteFunc(h.templates, func(t forkbox.Template) bool { return t.Owner.UID != uid })
+	h.count()
+}
+
+// of is what one owner's things take, each layer and root once.
+func (h *holdings) of(uid int) (sum int64) {
+	mine := *h
+	mine.boxes, mine.snapshots, mine.templates = slices.Clone(h.boxes), slices.Clone(h.snapshots), slices.Clone(h.templates)
+	mine.keep(uid)
+	for _, b := range mine.boxes {
+		sum += h.stored.Boxes[b.ID].All
+	}
+	for id := range mine.users {
+		sum += h.stored.Layers[id].All + h.stored.Roots[id].All
+	}
+	return sum
 }
 
 // shared is what more than one thing needs, each once.

@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -17,9 +16,15 @@ type policy struct {
 	template  string
 }
 
-// person is how git writes one. Anything else --author takes for a pattern to
-// look for among earlier authors.
-var person = regexp.MustCompile(`^[^<>\n]*[^<>\s][^<>\n]* <[^<>\s]+>$`)
+// isPerson knows how git writes one: "Name <mail>". Anything else --author
+// takes for a pattern to look for among earlier authors.
+func isPerson(text string) bool {
+	const space = "\t\n\f\r "
+	name, mail, _ := strings.Cut(text, " <")
+	mail, closed := strings.CutSuffix(mail, ">")
+	return closed && mail != "" && !strings.ContainsAny(mail, "<>"+space) &&
+		strings.Trim(name, space) != "" && !strings.ContainsAny(name, "<>\n")
+}
 
 // maxMessage fits into one argument of a command.
 const maxMessage = 100 << 10
@@ -87,7 +92,7 @@ func (p *policy) set(key, value string) error {
 	case "forkbox.coauthor":
 		p.coAuthors = append(p.coAuthors, value)
 	}
-	if !person.MatchString(value) {
+	if !isPerson(value) {
 		return forkbox.Errorf(forkbox.Invalid, opCommit, "%s in the git configuration is %q", key, value).
 			Hint(`write it as "Name <mail>"`)
 	}

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -64,11 +63,10 @@ func (r Repo) line(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-var objectID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-
 // checkCommit refuses anything that git could take for an option or a range.
 func checkCommit(op, commit string) error {
-	if !objectID.MatchString(commit) {
+	sized := len(commit) == 40 || len(commit) == 64
+	if !sized || strings.Trim(commit, "0123456789abcdef") != "" {
 		return forkbox.Errorf(forkbox.Invalid, op, "%q is not the id of a commit", commit)
 	}
 	return nil

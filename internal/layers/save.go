@@ -124,7 +124,7 @@ func (s *Store) clone(ctx context.Context, from, to string, still bool) error {
 // tidy removes what a layer does not need: overlayfs's own directories. It is
 // a few calls, and no harm where it fails.
 func (s *Store) tidy(ctx context.Context, dir string) {
-	for _, name := range []string{"work", "bin", originName} {
+	for _, name := range []string{"work", "bin", originName, ofName} {
 		_ = removeTree(ctx, dir, name)
 	}
 }

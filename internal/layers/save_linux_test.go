@@ -128,7 +128,7 @@ func shelved(t *testing.T, p place) {
 	write(t, filepath.Join(newBox(t, s, "b"), "f"), "text")
 	want := fingerprint(t, s.Upper("b"))
 	for range 2 {
-		must(t, s.Shelve(t.Context(), "b", "L"))
+		must(t, s.Shelve(t.Context(), "b", "L", 1))
 		if exists(s.Top("b")) {
 			t.Error("the box still has its top")
 		}
@@ -136,7 +136,7 @@ func shelved(t *testing.T, p place) {
 	}
 	must(t, s.Clone(t.Context(), "L", "b"))
 	sameTree(t, "the box", want, fingerprint(t, s.Upper("b")))
-	if err := s.Shelve(t.Context(), "nobody", "M"); forkbox.CodeOf(err) != forkbox.NotFound {
+	if err := s.Shelve(t.Context(), "nobody", "M", 1); forkbox.CodeOf(err) != forkbox.NotFound {
 		t.Errorf("shelve no box: %v", err)
 	}
 }

@@ -113,6 +113,20 @@ func (s *Script) Bind(source, target string, attr int, recursive bool) {
 	s.free(mnt)
 }
 
+// Attach mounts what [CloneTree] made on target.
+func (s *Script) Attach(tree int, target string) {
+	what := "mount a directory on " + target
+	r := s.Do(what, unix.SYS_MOVE_MOUNT, tree, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH)
+	s.Do(what, unix.SYS_CLOSE, tree)
+	s.free(r)
+}
+
+// CloneTree makes a mount of an open directory that is attached nowhere, so
+// that a script can attach it in a mount namespace of its own.
+func CloneTree(dir int) (int, error) {
+	return unix.OpenTree(dir, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
+}
+
 // Detached is a second mount of what is at path, attached nowhere: nothing that
 // is mounted below path later covers anything in it.
 func (s *Script) Detached(path string) Reg {

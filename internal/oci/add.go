@@ -8,16 +8,12 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/opencontainers/go-digest"
-	specs "github.com/opencontainers/image-spec/specs-go"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/forkbox/forkbox"
 )
 
 // AddLayer writes a layer into the layout.
 func (l *Layout) AddLayer(ctx context.Context, trees []Tree, o Options) (blob Blob, err error) {
-	err = l.spool(func(w io.Writer) (digest.Digest, error) {
+	err = l.spool(func(w io.Writer) (Digest, error) {
 		blob, err = WriteLayer(ctx, w, trees, o)
 		return blob.Descriptor.Digest, err
 	})
@@ -26,12 +22,12 @@ func (l *Layout) AddLayer(ctx context.Context, trees []Tree, o Options) (blob Bl
 
 // AddImage makes an image of layers that are in the layout, the bottom one
 // first. An image of the same name is replaced.
-func (l *Layout) AddImage(ctx context.Context, im Image, layers []Blob) (ocispec.Descriptor, error) {
+func (l *Layout) AddImage(ctx context.Context, im Image, layers []Blob) (Descriptor, error) {
 	d, err := l.addImage(ctx, im, layers)
 	return d, forkbox.Wrap(opWrite, err)
 }
 
-func (l *Layout) addImage(ctx context.Context, im Image, layers []Blob) (none ocispec.Descriptor, err error) {
+func (l *Layout) addImage(ctx context.Context, im Image, layers []Blob) (none Descriptor, err error) {
 	if im.OS == "" {
 		im.OS = "linux"
 	}
@@ -42,58 +38,58 @@ func (l *Layout) addImage(ctx context.Context, im Image, layers []Blob) (none oc
 	if err != nil {
 		return none, err
 	}
-	m := ocispec.Manifest{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, Layers: []ocispec.Descriptor{}}
-	if m.Config, err = l.putJSON(ctx, ocispec.MediaTypeImageConfig, config); err != nil {
+	m := Manifest{SchemaVersion: 2, MediaType: MediaTypeManifest, Layers: []Descriptor{}}
+	if m.Config, err = l.putJSON(ctx, MediaTypeConfig, config); err != nil {
 		return none, err
 	}
 	for _, b := range layers {
 		m.Layers = append(m.Layers, b.Descriptor)
 	}
-	d, err := l.putJSON(ctx, ocispec.MediaTypeImageManifest, m)
+	d, err := l.putJSON(ctx, MediaTypeManifest, m)
 	if err != nil {
 		return none, err
 	}
-	d.Platform = &ocispec.Platform{OS: im.OS, Architecture: im.Arch}
+	d.Platform = &Platform{OS: im.OS, Architecture: im.Arch}
 	return d, l.List(d, im.Ref)
 }
 
-func (l *Layout) putJSON(ctx context.Context, mediaType string, v any) (ocispec.Descriptor, error) {
+func (l *Layout) putJSON(ctx context.Context, mediaType string, v any) (Descriptor, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return ocispec.Descriptor{}, err
+		return Descriptor{}, err
 	}
 	return l.PutBlob(ctx, mediaType, data)
 }
 
 // List puts a manifest into the layout's index, in place of one of the same
 // name.
-func (l *Layout) List(d ocispec.Descriptor, ref string) error {
+func (l *Layout) List(d Descriptor, ref string) error {
 	index := emptyIndex()
-	if err := l.readJSON(ocispec.ImageIndexFile, index); err != nil {
+	if err := l.readJSON(indexFile, index); err != nil {
 		return err
 	}
-	index.Manifests = slices.DeleteFunc(index.Manifests, func(m ocispec.Descriptor) bool {
-		return m.Annotations[ocispec.AnnotationRefName] == ref && (ref != "" || m.Digest == d.Digest)
+	index.Manifests = slices.DeleteFunc(index.Manifests, func(m Descriptor) bool {
+		return m.Annotations[refName] == ref && (ref != "" || m.Digest == d.Digest)
 	})
 	if ref != "" {
-		d.Annotations = map[string]string{ocispec.AnnotationRefName: ref}
+		d.Annotations = map[string]string{refName: ref}
 	}
 	index.Manifests = append(index.Manifests, d)
-	return l.writeJSON(ocispec.ImageIndexFile, index)
+	return l.writeJSON(indexFile, index)
 }
 
-func configOf(im Image, layers []Blob) (*ocispec.Image, error) {
+func configOf(im Image, layers []Blob) (*imageConfig, error) {
 	labels, err := labelsOf(im)
 	if err != nil {
 		return nil, err
 	}
-	c := &ocispec.Image{
-		Platform: ocispec.Platform{OS: im.OS, Architecture: im.Arch},
-		Config: ocispec.ImageConfig{
+	c := &imageConfig{
+		Platform: Platform{OS: im.OS, Architecture: im.Arch},
+		Config: runConfig{
 			User: im.User, Env: im.Env, Entrypoint: im.Entrypoint, Cmd: im.Cmd,
 			WorkingDir: im.WorkingDir, Labels: labels,
 		},
-		RootFS: ocispec.RootFS{Type: "layers", DiffIDs: []digest.Digest{}},
+		RootFS: rootFS{Type: "layers", DiffIDs: []Digest{}},
 	}
 	if !im.Created.IsZero() {
 		created := im.Created.UTC()
@@ -101,7 +97,7 @@ func configOf(im Image, layers []Blob) (*ocispec.Image, error) {
 	}
 	for _, b := range layers {
 		c.RootFS.DiffIDs = append(c.RootFS.DiffIDs, b.DiffID)
-		c.History = append(c.History, ocispec.History{Created: c.Created, CreatedBy: "forkbox"})
+		c.History = append(c.History, history{Created: c.Created, CreatedBy: "forkbox"})
 	}
 	return c, nil
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/forkbox/forkbox"
 )
 
@@ -78,7 +76,7 @@ func (l *Layout) WriteArchive(ctx context.Context, w io.Writer) error {
 		return forkbox.Wrap(opWrite, err)
 	}
 	a := &archiver{ctx: ctx, l: l, tw: tar.NewWriter(w)}
-	for _, name := range []string{ocispec.ImageLayoutFile, ocispec.ImageIndexFile} {
+	for _, name := range []string{layoutFile, indexFile} {
 		if err := a.file(name); err != nil {
 			return forkbox.Wrap(opWrite, err)
 		}
@@ -102,7 +100,7 @@ type archiver struct {
 // ones for root, which fails where it is not root.
 func (a *archiver) blob(name string) error {
 	algorithm, _ := splitPath(name)
-	for _, dir := range []string{ocispec.ImageBlobsDir, algorithm} {
+	for _, dir := range []string{blobsDir, algorithm} {
 		if slices.Contains(a.folders, dir) {
 			continue
 		}
@@ -135,14 +133,14 @@ func (a *archiver) file(name string) error {
 // reachable names the files of all blobs that the images of a layout need.
 func (l *Layout) reachable() (map[string]bool, error) {
 	index := emptyIndex()
-	if err := l.readJSON(ocispec.ImageIndexFile, index); err != nil {
+	if err := l.readJSON(indexFile, index); err != nil {
 		return nil, err
 	}
 	names := map[string]bool{}
 	return names, l.reach(index.Manifests, names, 0)
 }
 
-func (l *Layout) reach(list []ocispec.Descriptor, names map[string]bool, depth int) error {
+func (l *Layout) reach(list []Descriptor, names map[string]bool, depth int) error {
 	if depth > 3 {
 		return forkbox.Errorf(forkbox.Invalid, opRead, "its lists of images are too deep")
 	}
@@ -154,7 +152,7 @@ func (l *Layout) reach(list []ocispec.Descriptor, names map[string]bool, depth i
 		names[name] = true
 		switch {
 		case IsIndex(d.MediaType):
-			var inner ocispec.Index
+			var inner Index
 			if err := l.readBlobJSON(d, &inner); err != nil {
 				return err
 			}

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
@@ -83,13 +81,13 @@ func TestImageComesBackAsItWas(t *testing.T) {
 }
 
 func TestImageThatSaysNothingOfForkbox(t *testing.T) {
-	im, err := imageOf(ocispec.Image{Config: ocispec.ImageConfig{Labels: map[string]string{"a": "b"}}})
+	im, err := imageOf(imageConfig{Config: runConfig{Labels: map[string]string{"a": "b"}}})
 	check(t, err)
 	if im.OnReality() || im.Surroundings != nil || im.Snapshot != nil {
 		t.Errorf("%+v", im)
 	}
 	for _, label := range []string{LabelSurroundings, LabelSnapshot} {
-		_, err := imageOf(ocispec.Image{Config: ocispec.ImageConfig{Labels: map[string]string{label: "{"}}})
+		_, err := imageOf(imageConfig{Config: runConfig{Labels: map[string]string{label: "{"}}})
 		wantError(t, err, forkbox.Invalid, label)
 	}
 }
@@ -220,11 +218,11 @@ func several(t *testing.T, platforms ...string) *Layout {
 	}
 	data, err := json.Marshal(inner)
 	check(t, err)
-	d, err := l.PutBlob(context.Background(), ocispec.MediaTypeImageIndex, data)
+	d, err := l.PutBlob(context.Background(), MediaTypeIndex, data)
 	check(t, err)
 	outer := emptyIndex()
-	outer.Manifests = []ocispec.Descriptor{d}
-	check(t, l.writeJSON(ocispec.ImageIndexFile, outer))
+	outer.Manifests = []Descriptor{d}
+	check(t, l.writeJSON(indexFile, outer))
 	return l
 }
 
@@ -270,8 +268,8 @@ func TestPlatformFromTheConfiguration(t *testing.T) {
 	check(t, err)
 	index := emptyIndex()
 	d.Platform = nil
-	index.Manifests = []ocispec.Descriptor{d}
-	check(t, l.writeJSON(ocispec.ImageIndexFile, index))
+	index.Manifests = []Descriptor{d}
+	check(t, l.writeJSON(indexFile, index))
 	_, err = l.Image(Want{Arch: "s390x"})
 	check(t, err)
 	_, err = l.Image(Want{Arch: "arm"})
@@ -306,21 +304,21 @@ func TestLayoutsOfOthers(t *testing.T) {
 func TestManifestsThatMakeNoSense(t *testing.T) {
 	l, err := CreateLayout(t.TempDir())
 	check(t, err)
-	for name, m := range map[string]ocispec.Manifest{
-		"layers":   {Layers: []ocispec.Descriptor{{Digest: digest.FromString("x"), Size: 1}}},
-		"negative": {Layers: []ocispec.Descriptor{{Digest: digest.FromString("x"), Size: -1}}},
-		"digest":   {Layers: []ocispec.Descriptor{{Digest: "sha256:../../etc/passwd", Size: 1}}},
-		"many":     {Layers: make([]ocispec.Descriptor, maxLayers+1)},
+	for name, m := range map[string]Manifest{
+		"layers":   {Layers: []Descriptor{{Digest: FromBytes([]byte("x")), Size: 1}}},
+		"negative": {Layers: []Descriptor{{Digest: FromBytes([]byte("x")), Size: -1}}},
+		"digest":   {Layers: []Descriptor{{Digest: "sha256:../../etc/passwd", Size: 1}}},
+		"many":     {Layers: make([]Descriptor, maxLayers+1)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m.Config, err = l.putJSON(context.Background(), ocispec.MediaTypeImageConfig, ocispec.Image{})
+			m.Config, err = l.putJSON(context.Background(), MediaTypeConfig, imageConfig{})
 			check(t, err)
-			d, err := l.putJSON(context.Background(), ocispec.MediaTypeImageManifest, m)
+			d, err := l.putJSON(context.Background(), MediaTypeManifest, m)
 			check(t, err)
-			d.Platform = &ocispec.Platform{OS: "linux", Architecture: runtime.GOARCH}
+			d.Platform = &Platform{OS: "linux", Architecture: runtime.GOARCH}
 			index := emptyIndex()
-			index.Manifests = []ocispec.Descriptor{d}
-			check(t, l.writeJSON(ocispec.ImageIndexFile, index))
+			index.Manifests = []Descriptor{d}
+			check(t, l.writeJSON(indexFile, index))
 			_, err = l.Image(Want{})
 			if forkbox.CodeOf(err) != forkbox.Invalid {
 				t.Errorf("error %v", err)

@@ -5,16 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/forkbox/forkbox"
-)
-
-// Media types of images as they were before there was a standard.
-const (
-	DockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
-	DockerList     = "application/vnd.docker.distribution.manifest.list.v2+json"
 )
 
 // Want says which image of a layout is meant. Every field may be zero.
@@ -25,25 +16,25 @@ type Want struct {
 
 // candidate is an image in a layout.
 type candidate struct {
-	manifest ocispec.Descriptor
+	manifest Descriptor
 	ref      string
 	os, arch string
 }
 
 // IsIndex says whether a media type is that of a list of images.
 func IsIndex(mediaType string) bool {
-	return mediaType == ocispec.MediaTypeImageIndex || mediaType == DockerList
+	return mediaType == MediaTypeIndex || mediaType == DockerList
 }
 
 // IsManifest says whether a media type is that of one image.
 func IsManifest(mediaType string) bool {
-	return mediaType == ocispec.MediaTypeImageManifest || mediaType == DockerManifest
+	return mediaType == MediaTypeManifest || mediaType == DockerManifest
 }
 
 // choose finds the one image that is meant.
 func (l *Layout) choose(w Want) (candidate, error) {
 	index := emptyIndex()
-	if err := l.readJSON(ocispec.ImageIndexFile, index); err != nil {
+	if err := l.readJSON(indexFile, index); err != nil {
 		return candidate{}, err
 	}
 	all, err := l.candidates(index.Manifests, "", 0)
@@ -54,18 +45,18 @@ func (l *Layout) choose(w Want) (candidate, error) {
 }
 
 // candidates lists the images of an index and of the indexes in it.
-func (l *Layout) candidates(list []ocispec.Descriptor, ref string, depth int) (all []candidate, err error) {
+func (l *Layout) candidates(list []Descriptor, ref string, depth int) (all []candidate, err error) {
 	if depth > 3 || len(list) > 1000 {
 		return nil, forkbox.Errorf(forkbox.Invalid, opRead, "its lists of images are too deep or too long")
 	}
 	for _, d := range list {
 		name := ref
 		if name == "" {
-			name = d.Annotations[ocispec.AnnotationRefName]
+			name = d.Annotations[refName]
 		}
 		switch {
 		case IsIndex(d.MediaType):
-			var inner ocispec.Index
+			var inner Index
 			if err := l.readBlobJSON(d, &inner); err != nil {
 				return nil, err
 			}
@@ -83,21 +74,21 @@ func (l *Layout) candidates(list []ocispec.Descriptor, ref string, depth int) (a
 
 // candidate finds out what an image is for. Where its entry does not say, its
 // configuration does; a list may have more images than the layout.
-func (l *Layout) candidate(d ocispec.Descriptor, ref string) candidate {
+func (l *Layout) candidate(d Descriptor, ref string) candidate {
 	c := candidate{manifest: d, ref: ref}
 	if d.Platform != nil {
 		c.os, c.arch = d.Platform.OS, d.Platform.Architecture
 		return c
 	}
-	var m ocispec.Manifest
-	var config ocispec.Image
+	var m Manifest
+	var config imageConfig
 	if l.readBlobJSON(d, &m) == nil && l.readBlobJSON(m.Config, &config) == nil {
 		c.os, c.arch = config.OS, config.Architecture
 	}
 	return c
 }
 
-func (l *Layout) readBlobJSON(d ocispec.Descriptor, v any) error {
+func (l *Layout) readBlobJSON(d Descriptor, v any) error {
 	data, err := l.ReadBlob(d)
 	if err != nil {
 		return err
@@ -134,7 +125,7 @@ func named(list []candidate) bool {
 	return slices.ContainsFunc(list, func(c candidate) bool { return c.ref != list[0].ref })
 }
 
-func hasDigest(list []candidate, d digest.Digest) bool {
+func hasDigest(list []candidate, d Digest) bool {
 	return slices.ContainsFunc(list, func(c candidate) bool { return c.manifest.Digest == d })
 }
 
@@ -151,7 +142,7 @@ func describe(list []candidate) string {
 }
 
 // Choose picks the image for this kind of machine from a list.
-func Choose(list []ocispec.Descriptor, w Want) (ocispec.Descriptor, error) {
+func Choose(list []Descriptor, w Want) (Descriptor, error) {
 	var all []candidate
 	for _, d := range list {
 		if IsManifest(d.MediaType) && d.Platform != nil {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
@@ -134,12 +133,12 @@ func FuzzConfiguration(f *testing.F) {
 		if err == nil && len(m.Layers) > maxLayers {
 			t.Error("too many layers")
 		}
-		var index ocispec.Index
+		var index Index
 		if json.Unmarshal([]byte(document), &index) == nil {
 			_, err := Choose(index.Manifests, Want{})
 			explained(t, err)
 		}
-		var c ocispec.Image
+		var c imageConfig
 		if json.Unmarshal([]byte(config), &c) == nil {
 			_, err := imageOf(c)
 			explained(t, err)

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/opencontainers/go-digest"
 
 	"github.com/forkbox/forkbox"
 )
@@ -257,15 +256,15 @@ func checksum(header []byte) string {
 
 func TestWrongDigestsAreRefused(t *testing.T) {
 	data := tarOf(t, file("f", "x"))
-	wrong := digest.FromString("something else")
-	good := layerOf(data, digest.FromBytes(data))
+	wrong := FromBytes([]byte("something else"))
+	good := layerOf(data, FromBytes(data))
 	content, size, diff := good, good, good
 	content.Descriptor.Digest = wrong
 	size.Descriptor.Size++
 	diff.DiffID = wrong
 	larger := good
 	larger.Descriptor.Size = 100
-	trailing := layerOf(data, digest.FromBytes(data))
+	trailing := layerOf(data, FromBytes(data))
 	trailing.open = func() (io.ReadCloser, error) {
 		return io.NopCloser(io.MultiReader(bytes.NewReader(data), strings.NewReader("more"))), nil
 	}

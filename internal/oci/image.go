@@ -3,8 +3,6 @@ package oci
 import (
 	"time"
 
-	"github.com/opencontainers/go-digest"
-
 	"github.com/forkbox/forkbox"
 )
 
@@ -37,7 +35,7 @@ type Image struct {
 
 	// Layers are set when the image was read, the bottom one first.
 	Layers []Layer
-	Digest digest.Digest // of the manifest, when it was read
+	Digest Digest // of the manifest, when it was read
 }
 
 // Note is what people know a snapshot by.

@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
@@ -175,9 +173,9 @@ func packed(t testing.TB, trees []Tree, o Options) (Layer, Blob) {
 }
 
 // layerOf is a layer of bytes; the digest is of what they are.
-func layerOf(data []byte, diff digest.Digest) Layer {
+func layerOf(data []byte, diff Digest) Layer {
 	return Layer{
-		Descriptor: ocispec.Descriptor{MediaType: ocispec.MediaTypeImageLayerZstd, Digest: digest.FromBytes(data), Size: int64(len(data))},
+		Descriptor: Descriptor{MediaType: MediaTypeLayer, Digest: FromBytes(data), Size: int64(len(data))},
 		DiffID:     diff,
 		open:       func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil },
 	}
@@ -216,7 +214,7 @@ func tarOf(t testing.TB, headers ...tar.Header) []byte {
 // tarLayer is a layer of an image with an uncompressed archive.
 func tarLayer(t testing.TB, headers ...tar.Header) Layer {
 	data := tarOf(t, headers...)
-	return layerOf(data, digest.FromBytes(data))
+	return layerOf(data, FromBytes(data))
 }
 
 func file(name, content string) tar.Header { return tar.Header{Name: name, Uname: content} }

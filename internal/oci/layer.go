@@ -5,9 +5,6 @@ import (
 	"errors"
 	"io"
 
-	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/forkbox/forkbox"
 )
 
@@ -39,8 +36,8 @@ type Options struct {
 
 // Blob is a layer as it was written.
 type Blob struct {
-	Descriptor ocispec.Descriptor
-	DiffID     digest.Digest // of the tar before it was compressed
+	Descriptor Descriptor
+	DiffID     Digest // of the tar before it was compressed
 	Left       Left
 }
 

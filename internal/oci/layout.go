@@ -11,10 +11,6 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/opencontainers/go-digest"
-	specs "github.com/opencontainers/image-spec/specs-go"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/forkbox/forkbox"
 )
 
@@ -28,29 +24,29 @@ const maxJSON = 4 << 20
 // CreateLayout makes an empty layout. One that is there is used.
 func CreateLayout(dir string) (*Layout, error) {
 	l := &Layout{dir: dir}
-	if err := os.MkdirAll(filepath.Join(dir, ocispec.ImageBlobsDir, "sha256"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, blobsDir, "sha256"), 0o700); err != nil {
 		return nil, forkbox.Wrap(opWrite, err)
 	}
-	if err := l.ensure(ocispec.ImageLayoutFile, ocispec.ImageLayout{Version: ocispec.ImageLayoutVersion}); err != nil {
+	if err := l.ensure(layoutFile, layoutHeader{Version: layoutVersion}); err != nil {
 		return nil, forkbox.Wrap(opWrite, err)
 	}
-	err := l.ensure(ocispec.ImageIndexFile, emptyIndex())
+	err := l.ensure(indexFile, emptyIndex())
 	return l, forkbox.Wrap(opWrite, err)
 }
 
 // OpenLayout opens a layout that is there.
 func OpenLayout(dir string) (*Layout, error) {
 	l := &Layout{dir: dir}
-	var layout ocispec.ImageLayout
-	err := l.readJSON(ocispec.ImageLayoutFile, &layout)
+	var layout layoutHeader
+	err := l.readJSON(layoutFile, &layout)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, forkbox.Errorf(forkbox.Invalid, opRead, "%q is not an image layout: it has no file %q", dir, ocispec.ImageLayoutFile)
+		return nil, forkbox.Errorf(forkbox.Invalid, opRead, "%q is not an image layout: it has no file %q", dir, layoutFile)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if layout.Version != ocispec.ImageLayoutVersion {
-		return nil, forkbox.Errorf(forkbox.Unsupported, opRead, "%q is an image layout of version %.20q, and this program knows only %q", dir, layout.Version, ocispec.ImageLayoutVersion)
+	if layout.Version != layoutVersion {
+		return nil, forkbox.Errorf(forkbox.Unsupported, opRead, "%q is an image layout of version %.20q, and this program knows only %q", dir, layout.Version, layoutVersion)
 	}
 	return l, nil
 }
@@ -58,8 +54,8 @@ func OpenLayout(dir string) (*Layout, error) {
 // Dir is where the layout lies.
 func (l *Layout) Dir() string { return l.dir }
 
-func emptyIndex() *ocispec.Index {
-	return &ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{}}
+func emptyIndex() *Index {
+	return &Index{SchemaVersion: 2, MediaType: MediaTypeIndex, Manifests: []Descriptor{}}
 }
 
 func (l *Layout) ensure(name string, v any) error {
@@ -130,21 +126,21 @@ func parseJSON(name string, data []byte, v any) error {
 }
 
 // blobName is where a blob lies in a layout.
-func blobName(d digest.Digest) (string, error) {
+func blobName(d Digest) (string, error) {
 	if err := d.Validate(); err != nil {
 		return "", forkbox.Errorf(forkbox.Invalid, opRead, "%.100q: %w", d, err)
 	}
-	return ocispec.ImageBlobsDir + "/" + d.Algorithm().String() + "/" + d.Encoded(), nil
+	return blobsDir + "/" + d.Algorithm() + "/" + d.Encoded(), nil
 }
 
 // BlobPath is where a blob lies, or would lie.
-func (l *Layout) BlobPath(d digest.Digest) (string, error) {
+func (l *Layout) BlobPath(d Digest) (string, error) {
 	name, err := blobName(d)
 	return filepath.Join(l.dir, filepath.FromSlash(name)), err
 }
 
 // CheckBlob reads a blob and says whether it is what it should be.
-func (l *Layout) CheckBlob(ctx context.Context, d ocispec.Descriptor) error {
+func (l *Layout) CheckBlob(ctx context.Context, d Descriptor) error {
 	f, err := l.OpenBlob(d)
 	if err != nil {
 		return err
@@ -158,7 +154,7 @@ func (l *Layout) CheckBlob(ctx context.Context, d ocispec.Descriptor) error {
 }
 
 // OpenBlob opens a blob. Nothing of it is compared with its digest.
-func (l *Layout) OpenBlob(d ocispec.Descriptor) (*os.File, error) {
+func (l *Layout) OpenBlob(d Descriptor) (*os.File, error) {
 	name, err := blobName(d.Digest)
 	if err != nil {
 		return nil, err
@@ -171,7 +167,7 @@ func (l *Layout) OpenBlob(d ocispec.Descriptor) (*os.File, error) {
 }
 
 // ReadBlob reads a small blob, and refuses one that is not what it should be.
-func (l *Layout) ReadBlob(d ocispec.Descriptor) ([]byte, error) {
+func (l *Layout) ReadBlob(d Descriptor) ([]byte, error) {
 	if d.Size > maxJSON || d.Size < 0 {
 		return nil, forkbox.Errorf(forkbox.Invalid, opRead, "%s is said to have %d bytes, and may have %d", d.Digest, d.Size, maxJSON)
 	}
@@ -188,17 +184,17 @@ func (l *Layout) ReadBlob(d ocispec.Descriptor) ([]byte, error) {
 }
 
 // PutBlob adds a small blob.
-func (l *Layout) PutBlob(ctx context.Context, mediaType string, data []byte) (ocispec.Descriptor, error) {
-	d := ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}
-	return d, l.spool(func(w io.Writer) (digest.Digest, error) {
+func (l *Layout) PutBlob(ctx context.Context, mediaType string, data []byte) (Descriptor, error) {
+	d := Descriptor{MediaType: mediaType, Digest: FromBytes(data), Size: int64(len(data))}
+	return d, l.spool(func(w io.Writer) (Digest, error) {
 		_, err := io.Copy(w, &ctxReader{ctx, bytes.NewReader(data)})
 		return d.Digest, err
 	})
 }
 
 // spool writes a blob whose digest is known at the end.
-func (l *Layout) spool(write func(io.Writer) (digest.Digest, error)) error {
-	f, err := os.CreateTemp(filepath.Join(l.dir, ocispec.ImageBlobsDir), ".new-")
+func (l *Layout) spool(write func(io.Writer) (Digest, error)) error {
+	f, err := os.CreateTemp(filepath.Join(l.dir, blobsDir), ".new-")
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,6 @@ import (
 	"io"
 	"maps"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/forkbox/forkbox"
 )
 
@@ -21,10 +19,10 @@ func (l *Layout) Image(w Want) (*Image, error) {
 }
 
 // Find is the manifest of an image in the layout.
-func (l *Layout) Find(w Want) (ocispec.Descriptor, *ocispec.Manifest, error) {
+func (l *Layout) Find(w Want) (Descriptor, *Manifest, error) {
 	c, err := l.choose(w)
 	if err != nil {
-		return ocispec.Descriptor{}, nil, forkbox.Wrap(opRead, err)
+		return Descriptor{}, nil, forkbox.Wrap(opRead, err)
 	}
 	m, err := l.Manifest(c.manifest)
 	return c.manifest, m, forkbox.Wrap(opRead, err)
@@ -39,7 +37,7 @@ func (l *Layout) image(w Want) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	var config ocispec.Image
+	var config imageConfig
 	if err := l.readBlobJSON(m.Config, &config); err != nil {
 		return nil, err
 	}
@@ -64,7 +62,7 @@ func (l *Layout) image(w Want) (*Image, error) {
 }
 
 // present finds out early that a layer is missing or cut off.
-func (l *Layout) present(d ocispec.Descriptor) error {
+func (l *Layout) present(d Descriptor) error {
 	f, err := l.OpenBlob(d)
 	if err != nil {
 		return err
@@ -78,7 +76,7 @@ func (l *Layout) present(d ocispec.Descriptor) error {
 }
 
 // Manifest reads the manifest of one image.
-func (l *Layout) Manifest(d ocispec.Descriptor) (*ocispec.Manifest, error) {
+func (l *Layout) Manifest(d Descriptor) (*Manifest, error) {
 	data, err := l.ReadBlob(d)
 	if err != nil {
 		return nil, err
@@ -87,15 +85,15 @@ func (l *Layout) Manifest(d ocispec.Descriptor) (*ocispec.Manifest, error) {
 }
 
 // ParseManifest refuses what cannot be the manifest of an image.
-func ParseManifest(name string, data []byte) (*ocispec.Manifest, error) {
-	var m ocispec.Manifest
+func ParseManifest(name string, data []byte) (*Manifest, error) {
+	var m Manifest
 	if err := parseJSON(name, data, &m); err != nil {
 		return nil, err
 	}
 	if len(m.Layers) > maxLayers {
 		return nil, forkbox.Errorf(forkbox.Invalid, opRead, "it has %d layers, and may have %d", len(m.Layers), maxLayers)
 	}
-	for _, d := range append([]ocispec.Descriptor{m.Config}, m.Layers...) {
+	for _, d := range append([]Descriptor{m.Config}, m.Layers...) {
 		if _, err := blobName(d.Digest); err != nil {
 			return nil, err
 		}
@@ -108,7 +106,7 @@ func ParseManifest(name string, data []byte) (*ocispec.Manifest, error) {
 
 // imageOf reads a configuration. A label of ours that is not what we write
 // is refused: what follows from it could be anything.
-func imageOf(c ocispec.Image) (*Image, error) {
+func imageOf(c imageConfig) (*Image, error) {
 	im := &Image{
 		OS: c.OS, Arch: c.Architecture, Env: c.Config.Env, WorkingDir: c.Config.WorkingDir,
 		Entrypoint: c.Config.Entrypoint, Cmd: c.Config.Cmd, User: c.Config.User,

@@ -4,29 +4,27 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
 // sink compresses what is written to it and sums up both sides.
 type sink struct {
 	enc    *zstd.Encoder
-	diff   digest.Digester
-	packed digest.Digester
+	diff   *Digester
+	packed *Digester
 	size   counter
 }
 
 func newSink(w io.Writer) (*sink, error) {
-	s := &sink{diff: digest.SHA256.Digester(), packed: digest.SHA256.Digester()}
+	s := &sink{diff: NewDigester(), packed: NewDigester()}
 	// One thread: with several, where a block ends depends on who was faster
 	// in some versions of the library, and the digest would with it.
-	enc, err := zstd.NewWriter(io.MultiWriter(w, s.packed.Hash(), &s.size), zstd.WithEncoderConcurrency(1))
+	enc, err := zstd.NewWriter(io.MultiWriter(w, s.packed, &s.size), zstd.WithEncoderConcurrency(1))
 	s.enc = enc
 	return s, err
 }
 
 func (s *sink) Write(p []byte) (int, error) {
-	s.diff.Hash().Write(p)
+	s.diff.Write(p)
 	return s.enc.Write(p)
 }
 
@@ -35,8 +33,8 @@ func (s *sink) finish() (Blob, error) {
 		return Blob{}, err
 	}
 	return Blob{
-		Descriptor: ocispec.Descriptor{
-			MediaType: ocispec.MediaTypeImageLayerZstd,
+		Descriptor: Descriptor{
+			MediaType: MediaTypeLayer,
 			Digest:    s.packed.Digest(),
 			Size:      int64(s.size),
 		},

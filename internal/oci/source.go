@@ -6,16 +6,13 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/forkbox/forkbox"
 )
 
 // Layer is an archive to unpack.
 type Layer struct {
-	Descriptor ocispec.Descriptor // of the blob; nothing is known of a plain tar
-	DiffID     digest.Digest      // of the tar in it
+	Descriptor Descriptor // of the blob; nothing is known of a plain tar
+	DiffID     Digest     // of the tar in it
 	open       func() (io.ReadCloser, error)
 }
 
@@ -27,8 +24,8 @@ type stream struct {
 	file  io.Closer
 	blob  *verifier
 	inner io.ReadCloser // decompressed
-	diff  digest.Digester
-	want  digest.Digest
+	diff  *Digester
+	want  Digest
 	guard *guard
 	out   int64
 }
@@ -43,9 +40,7 @@ func (l Layer) stream(ctx context.Context, g *guard) (*stream, error) {
 		s.inner, err = decompress(s.blob)
 	}
 	if err == nil && l.DiffID != "" {
-		if err = l.DiffID.Validate(); err == nil {
-			s.diff = l.DiffID.Algorithm().Digester()
-		}
+		s.diff, err = l.DiffID.Digester()
 	}
 	if err != nil {
 		s.close()
@@ -58,7 +53,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.inner.Read(p)
 	s.out += int64(n)
 	if s.diff != nil {
-		s.diff.Hash().Write(p[:n])
+		s.diff.Write(p[:n])
 	}
 	if gerr := s.guard.read(int64(n), s.out, s.blob.n); gerr != nil {
 		return n, gerr
@@ -91,20 +86,20 @@ func (s *stream) close() {
 // verifier reads a blob and compares it with its descriptor at the end.
 type verifier struct {
 	r    io.Reader
-	want ocispec.Descriptor
-	sum  digest.Digester
+	want Descriptor
+	sum  *Digester
 	n    int64
 }
 
-func newVerifier(r io.Reader, want ocispec.Descriptor) (*verifier, error) {
+func newVerifier(r io.Reader, want Descriptor) (*verifier, error) {
 	v := &verifier{r: r, want: want}
 	if want.Digest == "" {
 		return v, nil // a plain tar
 	}
-	if err := want.Digest.Validate(); err != nil {
+	var err error
+	if v.sum, err = want.Digest.Digester(); err != nil {
 		return nil, forkbox.Errorf(forkbox.Invalid, opRead, "%.100q: %w", want.Digest, err)
 	}
-	v.sum = want.Digest.Algorithm().Digester()
 	return v, nil
 }
 
@@ -114,7 +109,7 @@ func (v *verifier) Read(p []byte) (int, error) {
 	if v.sum == nil {
 		return n, err
 	}
-	v.sum.Hash().Write(p[:n])
+	v.sum.Write(p[:n])
 	switch {
 	case v.n > v.want.Size:
 		return 0, forkbox.Errorf(forkbox.Invalid, opRead, "%s is larger than the %d bytes that it should have", v.want.Digest, v.want.Size)

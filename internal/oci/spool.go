@@ -9,9 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/forkbox/forkbox"
 )
 
@@ -87,21 +84,21 @@ func (a *arrival) entries(tr *tar.Reader) error {
 // entry keeps what belongs to a layout, and nothing else.
 func (a *arrival) entry(name string, r io.Reader, size int64) error {
 	switch name {
-	case ocispec.ImageLayoutFile:
+	case layoutFile:
 		a.layout = true
-		return a.document(name, r, &ocispec.ImageLayout{})
-	case ocispec.ImageIndexFile:
+		return a.document(name, r, &layoutHeader{})
+	case indexFile:
 		a.index = true
-		return a.document(name, r, &ocispec.Index{})
+		return a.document(name, r, &Index{})
 	case "manifest.json":
 		a.docker = true
 		return nil
 	}
 	parts := strings.Split(name, "/")
-	if len(parts) != 3 || parts[0] != ocispec.ImageBlobsDir {
+	if len(parts) != 3 || parts[0] != blobsDir {
 		return nil
 	}
-	d := digest.NewDigestFromEncoded(digest.Algorithm(parts[1]), parts[2])
+	d := Digest(parts[1] + ":" + parts[2])
 	if d.Validate() != nil {
 		return nil // an index cannot refer to it
 	}
@@ -119,16 +116,16 @@ func (a *arrival) document(name string, r io.Reader, v any) error {
 	return a.l.writeJSON(name, v)
 }
 
-func (a *arrival) blob(d digest.Digest, r io.Reader, size int64) error {
-	v, err := newVerifier(r, ocispec.Descriptor{Digest: d, Size: size})
+func (a *arrival) blob(d Digest, r io.Reader, size int64) error {
+	v, err := newVerifier(r, Descriptor{Digest: d, Size: size})
 	if err != nil {
 		return err
 	}
-	algorithm := filepath.Join(a.l.dir, ocispec.ImageBlobsDir, d.Algorithm().String())
+	algorithm := filepath.Join(a.l.dir, blobsDir, d.Algorithm())
 	if err := os.MkdirAll(algorithm, 0o700); err != nil {
 		return err
 	}
-	return a.l.spool(func(w io.Writer) (digest.Digest, error) {
+	return a.l.spool(func(w io.Writer) (Digest, error) {
 		_, err := io.Copy(w, v)
 		return d, damaged(err)
 	})
@@ -143,8 +140,8 @@ func (a *arrival) judge() error {
 		return forkbox.Errorf(forkbox.Unsupported, opRead, "it is an archive in docker's own form, not an OCI image").
 			Hint("turn it into one: skopeo copy docker-archive:FILE oci-archive:NEW")
 	case a.layout:
-		return forkbox.Errorf(forkbox.Invalid, opRead, "it has no %s: it is cut off, or was packed wrongly", ocispec.ImageIndexFile)
+		return forkbox.Errorf(forkbox.Invalid, opRead, "it has no %s: it is cut off, or was packed wrongly", indexFile)
 	}
-	return forkbox.Errorf(forkbox.Invalid, opRead, "it is not an image: it has no file %s", ocispec.ImageLayoutFile).
+	return forkbox.Errorf(forkbox.Invalid, opRead, "it is not an image: it has no file %s", layoutFile).
 		Hint("a tar of a root filesystem can be the base of a box: forkbox new --from tar:FILE")
 }

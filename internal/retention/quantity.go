@@ -2,8 +2,8 @@ package retention
 
 import (
 	"math"
-	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -14,20 +14,16 @@ var ageUnits = []struct {
 	length time.Duration
 }{{"w", 7 * day}, {"d", day}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}}
 
-// ageForm has a group for each of ageUnits.
-var ageForm = regexp.MustCompile(`^(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$`)
-
 // ParseAge reads "24h", "7d", "2w", "1d12h": weeks, days, hours, minutes and
 // seconds, in this order. Zero is refused: where an age can be left out, zero
 // means that it was.
 func ParseAge(text string) (time.Duration, error) {
 	var sum int64
-	groups := ageForm.FindStringSubmatch(text)
-	for i, u := range ageUnits {
-		if groups == nil || groups[i+1] == "" {
+	for i, digits := range splitAge(text) {
+		if digits == "" {
 			continue
 		}
-		n, ok := times(groups[i+1], int64(u.length))
+		n, ok := times(digits, int64(ageUnits[i].length))
 		if !ok || n > math.MaxInt64-sum {
 			return 0, notAn("age", text, "is too long an age").Hint("the longest is some 290 years")
 		}
@@ -39,27 +35,47 @@ func ParseAge(text string) (time.Duration, error) {
 	return time.Duration(sum), nil
 }
 
+// splitAge is the digits before each of ageUnits, or nothing if there is
+// something else in the text. Patterns would be compiled at every start of the
+// program.
+func splitAge(text string) []string {
+	numbers := make([]string, len(ageUnits))
+	for i, u := range ageUnits {
+		digits, rest := cutDigits(text)
+		if rest, ok := strings.CutPrefix(rest, u.letter); ok && digits != "" {
+			numbers[i], text = digits, rest
+		}
+	}
+	if text != "" {
+		return nil
+	}
+	return numbers
+}
+
+func cutDigits(text string) (digits, rest string) {
+	rest = strings.TrimLeft(text, "0123456789")
+	return text[:len(text)-len(rest)], rest
+}
+
 var sizeUnits = []struct {
 	letter string
 	bytes  int64
 }{{"T", 1 << 40}, {"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}}
 
-var sizeForm = regexp.MustCompile(`^(\d+)([KMGT]?)$`)
-
 // ParseSize reads "50G", "500M", "1048576": bytes, or with K, M, G or T 1024
 // of what is before it. Zero is refused as in [ParseAge].
 func ParseSize(text string) (int64, error) {
-	form := sizeForm.FindStringSubmatch(text)
-	if form == nil {
-		return 0, notASize(text)
-	}
-	unit := int64(1)
+	digits, letter := cutDigits(text)
+	unit, known := int64(1), letter == ""
 	for _, u := range sizeUnits {
-		if u.letter == form[2] {
-			unit = u.bytes
+		if u.letter == letter {
+			unit, known = u.bytes, true
 		}
 	}
-	n, ok := times(form[1], unit)
+	if digits == "" || !known {
+		return 0, notASize(text)
+	}
+	n, ok := times(digits, unit)
 	switch {
 	case !ok:
 		return 0, notAn("size", text, "is too large a size")

@@ -8,10 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"oras.land/oras-go/v2/errdef"
-	"oras.land/oras-go/v2/registry/remote/auth"
-	"oras.land/oras-go/v2/registry/remote/errcode"
-
 	"github.com/forkbox/forkbox"
 )
 
@@ -42,13 +38,14 @@ func retry(ctx context.Context, step func(context.Context) error) error {
 // those of a registry that has too much to do.
 func passing(ctx context.Context, err error) bool {
 	var ours *forkbox.Error
-	var answer *errcode.ErrorResponse
+	var no *answer
 	var file *fs.PathError // a full disk stays full
+	var away astray
 	switch {
-	case ctx.Err() != nil, errors.As(err, &ours), errors.As(err, &file), errors.Is(err, errdef.ErrNotFound), errors.Is(err, auth.ErrBasicCredentialNotFound), notTLS(err):
+	case ctx.Err() != nil, errors.As(err, &ours), errors.As(err, &file), errors.As(err, &away), errors.Is(err, errNotThere), errors.Is(err, errNoCredential), notTLS(err):
 		return false
-	case errors.As(err, &answer):
-		return answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode == http.StatusRequestTimeout
+	case errors.As(err, &no):
+		return no.again || no.status >= 500 || no.status == http.StatusTooManyRequests || no.status == http.StatusRequestTimeout
 	}
 	return true
 }
@@ -60,18 +57,18 @@ func notTLS(err error) bool {
 // failure says in our words what went wrong.
 func (s *session) failure(err error) error {
 	var ours *forkbox.Error
-	var answer *errcode.ErrorResponse
+	var no *answer
 	var file *fs.PathError
 	switch {
 	case errors.As(err, &file):
 		return forkbox.Wrap(s.op, err)
 	case err == nil || errors.As(err, &ours) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.Is(err, auth.ErrBasicCredentialNotFound):
+	case errors.Is(err, errNoCredential):
 		return s.denied(err)
-	case errors.Is(err, errdef.ErrNotFound):
+	case errors.Is(err, errNotThere):
 		return forkbox.Errorf(forkbox.NotFound, s.op, "%s: there is no such image: %w", s.ref, err)
-	case errors.As(err, &answer) && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden):
+	case errors.As(err, &no) && (no.status == http.StatusUnauthorized || no.status == http.StatusForbidden):
 		return s.denied(err)
 	case notTLS(err):
 		return forkbox.Errorf(forkbox.Unavailable, s.op, "%s: %w", s.ref, err).Hint("does the registry speak TLS? if not, say that plain HTTP is meant")

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strings"
-
-	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"path/filepath"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/oci"
@@ -17,13 +14,13 @@ import (
 // part is a blob that has come in part.
 type part struct {
 	*os.File
-	d    ocispec.Descriptor
+	d    oci.Descriptor
 	path string // where it is to lie when it is whole
-	sum  digest.Digester
+	sum  *oci.Digester
 	have int64
 }
 
-func (s *session) pullBlob(ctx context.Context, l *oci.Layout, d ocispec.Descriptor) error {
+func (s *session) pullBlob(ctx context.Context, l *oci.Layout, d oci.Descriptor) error {
 	if l.CheckBlob(ctx, d) == nil {
 		s.tell(d, d.Size, true)
 		return nil
@@ -50,8 +47,15 @@ func (s *session) pullBlob(ctx context.Context, l *oci.Layout, d ocispec.Descrip
 }
 
 // openPart opens what has come of a blob, and sums it up.
-func openPart(l *oci.Layout, d ocispec.Descriptor) (*part, error) {
+func openPart(l *oci.Layout, d oci.Descriptor) (*part, error) {
 	path, err := l.BlobPath(d.Digest)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := d.Digest.Digester()
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700) // of another kind than our own blobs, perhaps
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +63,8 @@ func openPart(l *oci.Layout, d ocispec.Descriptor) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{File: f, d: d, path: path, sum: d.Digest.Algorithm().Digester()}
-	if p.have, err = io.Copy(p.sum.Hash(), f); err == nil && p.have > d.Size {
+	p := &part{File: f, d: d, path: path, sum: sum}
+	if p.have, err = io.Copy(p.sum, f); err == nil && p.have > d.Size {
 		err = p.startOver()
 	}
 	if err != nil {
@@ -71,7 +75,8 @@ func openPart(l *oci.Layout, d ocispec.Descriptor) (*part, error) {
 }
 
 func (p *part) startOver() error {
-	p.have, p.sum = 0, p.d.Digest.Algorithm().Digester()
+	p.have = 0
+	p.sum.Reset()
 	if err := p.Truncate(0); err != nil {
 		return err
 	}
@@ -98,36 +103,21 @@ func (s *session) download(ctx context.Context, p *part) error {
 func (s *session) rest(ctx context.Context, p *part) error {
 	w := newWatch(ctx)
 	defer w.close()
-	rc, err := s.repo.Blobs().Fetch(w.ctx, p.d)
+	rc, start, err := s.api.getBlob(w, p.d, p.have)
 	if err != nil {
 		return w.why(err)
 	}
 	defer rc.Close()
-	if err := p.skip(rc); err != nil {
-		return w.why(err)
+	if start != p.have {
+		if err := p.startOver(); err != nil {
+			return err
+		}
 	}
 	body := &moving{r: rc, w: w, done: p.have, tell: func(done int64) { s.tell(p.d, done, false) }}
-	n, err := io.Copy(io.MultiWriter(p.File, p.sum.Hash()), io.LimitReader(body, p.d.Size-p.have))
+	n, err := io.Copy(io.MultiWriter(p.File, p.sum), io.LimitReader(body, p.d.Size-p.have))
 	p.have += n
 	if err == nil && p.have < p.d.Size {
 		err = io.ErrUnexpectedEOF
 	}
 	return w.why(err)
-}
-
-// skip goes to where the part ends. A registry that cannot do that sends
-// everything again.
-func (p *part) skip(rc io.ReadCloser) error {
-	if p.have == 0 {
-		return nil
-	}
-	seeker, ok := rc.(io.Seeker)
-	if !ok {
-		return p.startOver()
-	}
-	_, err := seeker.Seek(p.have, io.SeekStart)
-	if err != nil && strings.Contains(err.Error(), "unexpected status code 200") {
-		return p.startOver() // the answer from before goes on at its beginning
-	}
-	return err
 }

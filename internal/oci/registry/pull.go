@@ -3,22 +3,15 @@ package registry
 import (
 	"context"
 	"encoding/json"
-	"io"
-
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2/content"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/oci"
 )
 
-// maxManifest is what registries take at most.
-const maxManifest = 4 << 20
-
 // Pull downloads an image into a layout, which is made if it is not there. The
 // image is in its index once everything of it has come.
-func Pull(ctx context.Context, ref, dir string, o Options) (ocispec.Descriptor, error) {
-	var none ocispec.Descriptor
+func Pull(ctx context.Context, ref, dir string, o Options) (oci.Descriptor, error) {
+	var none oci.Descriptor
 	s, err := newSession(opPull, ref, o)
 	if err != nil {
 		return none, err
@@ -45,14 +38,16 @@ func Pull(ctx context.Context, ref, dir string, o Options) (ocispec.Descriptor, 
 			return none, err
 		}
 	}
-	if _, err := l.PutBlob(ctx, d.MediaType, data); err != nil {
+	stored, err := l.PutBlob(ctx, d.MediaType, data)
+	if err != nil {
 		return none, forkbox.Wrap(s.op, err)
 	}
+	d.Digest = stored.Digest // of the kind that layouts here are written with
 	s.tell(d, d.Size, false)
 	return d, forkbox.Wrap(s.op, l.List(d, s.ref.String()))
 }
 
-func (s *session) bounded(blobs []ocispec.Descriptor) error {
+func (s *session) bounded(blobs []oci.Descriptor) error {
 	limit := s.o.Limit
 	if limit <= 0 {
 		limit = oci.DefaultLimits.Bytes
@@ -69,9 +64,9 @@ func (s *session) bounded(blobs []ocispec.Descriptor) error {
 
 // manifest reads the manifest that the reference means: of a list, the one for
 // this kind of machine.
-func (s *session) manifest(ctx context.Context) (d ocispec.Descriptor, data []byte, err error) {
+func (s *session) manifest(ctx context.Context) (d oci.Descriptor, data []byte, err error) {
 	err = s.retried(ctx, func(ctx context.Context) (err error) {
-		d, data, err = s.fetchNamed(ctx)
+		d, data, err = s.api.getManifest(ctx, s.ref.Tag)
 		return err
 	})
 	if err != nil || oci.IsManifest(d.MediaType) {
@@ -80,7 +75,7 @@ func (s *session) manifest(ctx context.Context) (d ocispec.Descriptor, data []by
 	if !oci.IsIndex(d.MediaType) {
 		return d, nil, forkbox.Errorf(forkbox.Unsupported, s.op, "%s is a %.100q, which is no image that we know", s.ref, d.MediaType)
 	}
-	var index ocispec.Index
+	var index oci.Index
 	if err := json.Unmarshal(data, &index); err != nil {
 		return d, nil, forkbox.Errorf(forkbox.Invalid, s.op, "the list of images at %s is damaged: %w", s.ref, err)
 	}
@@ -94,27 +89,14 @@ func (s *session) manifest(ctx context.Context) (d ocispec.Descriptor, data []by
 	return d, data, err
 }
 
-func (s *session) fetchNamed(ctx context.Context) (ocispec.Descriptor, []byte, error) {
-	d, rc, err := s.repo.Manifests().FetchReference(ctx, s.ref.Tag)
-	if err != nil {
-		return d, nil, err
+// fetch reads a manifest from a list, which says how large it is.
+func (s *session) fetch(ctx context.Context, d oci.Descriptor) ([]byte, error) {
+	if err := d.Digest.Validate(); err != nil {
+		return nil, forkbox.Errorf(forkbox.Invalid, s.op, "the list of images at %s has a damaged entry: %.100q: %w", s.ref, d.Digest, err)
 	}
-	data, err := s.readManifest(d, rc)
-	return ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}, data, err
-}
-
-func (s *session) fetch(ctx context.Context, d ocispec.Descriptor) ([]byte, error) {
-	rc, err := s.repo.Manifests().Fetch(ctx, d)
-	if err != nil {
-		return nil, err
+	got, data, err := s.api.getManifest(ctx, d.Digest.String())
+	if err == nil && got.Size != d.Size {
+		err = forkbox.Errorf(forkbox.Invalid, s.op, "the manifest %s has %d bytes and should have %d", d.Digest, got.Size, d.Size)
 	}
-	return s.readManifest(d, rc)
-}
-
-func (s *session) readManifest(d ocispec.Descriptor, rc io.ReadCloser) ([]byte, error) {
-	defer rc.Close()
-	if d.Size > maxManifest {
-		return nil, forkbox.Errorf(forkbox.Invalid, s.op, "the manifest of %s has %d bytes, and may have %d", s.ref, d.Size, maxManifest)
-	}
-	return content.ReadAll(rc, d)
+	return data, err
 }

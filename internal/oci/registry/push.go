@@ -1,10 +1,7 @@
 package registry
 
 import (
-	"bytes"
 	"context"
-
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/oci"
@@ -12,8 +9,8 @@ import (
 
 // Push uploads an image of a layout. Its blobs come first and its name last:
 // nobody can pull half of it.
-func Push(ctx context.Context, dir, ref string, o Options) (ocispec.Descriptor, error) {
-	var none ocispec.Descriptor
+func Push(ctx context.Context, dir, ref string, o Options) (oci.Descriptor, error) {
+	var none oci.Descriptor
 	s, err := newSession(opPush, ref, o)
 	if err != nil {
 		return none, err
@@ -38,9 +35,9 @@ func Push(ctx context.Context, dir, ref string, o Options) (ocispec.Descriptor, 
 	return manifest, s.pushManifest(ctx, l, manifest)
 }
 
-func (s *session) pushBlob(ctx context.Context, l *oci.Layout, d ocispec.Descriptor) error {
+func (s *session) pushBlob(ctx context.Context, l *oci.Layout, d oci.Descriptor) error {
 	return s.retried(ctx, func(ctx context.Context) error {
-		there, err := s.repo.Blobs().Exists(ctx, d)
+		there, err := s.api.hasBlob(ctx, d)
 		if err != nil {
 			return err
 		}
@@ -52,7 +49,7 @@ func (s *session) pushBlob(ctx context.Context, l *oci.Layout, d ocispec.Descrip
 	})
 }
 
-func (s *session) upload(ctx context.Context, l *oci.Layout, d ocispec.Descriptor) error {
+func (s *session) upload(ctx context.Context, l *oci.Layout, d oci.Descriptor) error {
 	f, err := l.OpenBlob(d)
 	if err != nil {
 		return forkbox.Wrap(s.op, err)
@@ -65,20 +62,20 @@ func (s *session) upload(ctx context.Context, l *oci.Layout, d ocispec.Descripto
 	defer w.close()
 	s.tell(d, 0, false)
 	body := &moving{r: f, w: w, tell: func(done int64) { s.tell(d, done, false) }}
-	return w.why(s.repo.Blobs().Push(w.ctx, d, body))
+	return w.why(s.api.putBlob(w, d, body))
 }
 
-func (s *session) pushManifest(ctx context.Context, l *oci.Layout, d ocispec.Descriptor) error {
+func (s *session) pushManifest(ctx context.Context, l *oci.Layout, d oci.Descriptor) error {
 	data, err := l.ReadBlob(d)
 	if err != nil {
 		return err
 	}
 	return s.retried(ctx, func(ctx context.Context) error {
-		if now, err := s.repo.Resolve(ctx, s.ref.Tag); err == nil && now.Digest == d.Digest {
+		if s.api.tagged(ctx, s.ref.Tag) == d.Digest {
 			s.tell(d, d.Size, true)
 			return nil
 		}
-		if err := s.repo.Manifests().PushReference(ctx, d, bytes.NewReader(data), s.ref.Tag); err != nil {
+		if err := s.api.putManifest(ctx, d, data, s.ref.Tag); err != nil {
 			return err
 		}
 		s.tell(d, d.Size, false)

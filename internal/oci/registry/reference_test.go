@@ -15,11 +15,12 @@ import (
 func TestParse(t *testing.T) {
 	sum := "sha256:" + strings.Repeat("a", 64)
 	for name, want := range map[string]string{
-		"localhost/box":              "localhost/box:latest",
-		"localhost:5000/team/box:v1": "localhost:5000/team/box:v1",
-		"r.example/box@" + sum:       "r.example/box@" + sum,
-		"r.example/box:v1@" + sum:    "r.example/box@" + sum,
-		"[::1]:5000/box:v1":          "[::1]:5000/box:v1",
+		"localhost/box":                        "localhost/box:latest",
+		"localhost:5000/team/box:v1":           "localhost:5000/team/box:v1",
+		"r.example/box@" + sum:                 "r.example/box@" + sum,
+		"r.example/box:v1@" + sum:              "r.example/box@" + sum,
+		"[::1]:5000/box:v1":                    "[::1]:5000/box:v1",
+		"r.example/a.b/c_d/e__f/g---h0:_V.1-x": "r.example/a.b/c_d/e__f/g---h0:_V.1-x",
 	} {
 		r, err := Parse(name)
 		if err != nil || r.String() != want {
@@ -30,6 +31,9 @@ func TestParse(t *testing.T) {
 		"": "no registry", "box": "no registry", "box:v1": "no registry", "team/box:v1": "team is not the name of a host",
 		"https://r.example/box": "URL", "r.example/": "no repository", "r.example/Box:v1": "repository", "r.example/box:a b": "",
 		"r.example/box:": "", "r.example/../x": "", "r.example/box@sha256:12": "", "-r.example /x": "",
+		"r.example/a..b": "repository", "r.example/a___b": "repository", "r.example/-a": "repository", "r.example/a-/b": "repository", "r.example/a//b": "repository", "r.example/ä": "repository",
+		"r.example/box:.v": "tag", "r.example/box:-v": "tag", "r.example/box:ä": "tag", "r.example/box:a:b": "tag", "r.example/box:" + strings.Repeat("a", 129): "tag",
+		"r.example/box@md5:12": "digest", "r.example/box@": "", "u@r.example/box": "host", ":5000/box": "host", "r.example:/box": "host", "r.example:x/box": "host",
 	} {
 		_, err := Parse(name)
 		if forkbox.CodeOf(err) != forkbox.Invalid || err == nil || !strings.Contains(err.Error(), why) {

@@ -11,14 +11,6 @@ package registry
 
 import (
 	"context"
-	"net"
-	"net/http"
-	"time"
-
-	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2/registry/remote"
-	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/forkbox/forkbox/internal/oci"
 )
@@ -44,7 +36,7 @@ type Options struct {
 
 // Progress is how far one blob is.
 type Progress struct {
-	Blob    digest.Digest
+	Blob    oci.Digest
 	What    string // "layer", "config", "manifest"
 	Done    int64
 	Total   int64
@@ -53,10 +45,10 @@ type Progress struct {
 
 // session is one push or pull.
 type session struct {
-	op   string
-	ref  Reference
-	repo *remote.Repository
-	o    Options
+	op  string
+	ref Reference
+	api *client
+	o   Options
 }
 
 func newSession(op, name string, o Options) (*session, error) {
@@ -64,31 +56,16 @@ func newSession(op, name string, o Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	repo, err := remote.NewRepository(ref.Registry + "/" + ref.Repository)
-	if err != nil {
-		return nil, invalid(name, err.Error())
+	actions := "pull"
+	if op == opPush {
+		actions = "pull,push"
 	}
-	repo.PlainHTTP = o.PlainHTTP || ref.local()
-	repo.Client = &auth.Client{
-		Client:     &http.Client{Transport: transport()},
-		Cache:      auth.NewCache(),
-		Header:     http.Header{"User-Agent": {"forkbox"}},
-		Credential: auth.StaticCredential(repo.Reference.Host(), o.Credential.forAuth()),
-	}
-	return &session{op: op, ref: ref, repo: repo, o: o}, nil
+	return &session{op: op, ref: ref, api: newClient(ref, o.PlainHTTP, actions, o.Credential), o: o}, nil
 }
 
-// transport bounds every wait but that for content, which [watch] does.
-func transport() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DialContext = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
-	t.ResponseHeaderTimeout = 5 * time.Minute // a registry may sum up a large blob first
-	return t
-}
+func (s *session) close() { s.api.http.CloseIdleConnections() }
 
-func (s *session) close() { s.repo.Client.(*auth.Client).Client.CloseIdleConnections() }
-
-func (s *session) tell(d ocispec.Descriptor, done int64, skipped bool) {
+func (s *session) tell(d oci.Descriptor, done int64, skipped bool) {
 	if s.o.Progress != nil {
 		s.o.Progress(Progress{Blob: d.Digest, What: kind(d.MediaType), Done: done, Total: d.Size, Skipped: skipped})
 	}
@@ -98,17 +75,15 @@ func kind(mediaType string) string {
 	switch {
 	case oci.IsManifest(mediaType) || oci.IsIndex(mediaType):
 		return "manifest"
-	case mediaType == ocispec.MediaTypeImageConfig || mediaType == dockerConfig:
+	case mediaType == oci.MediaTypeConfig || mediaType == oci.DockerConfig:
 		return "config"
 	}
 	return "layer"
 }
 
-const dockerConfig = "application/vnd.docker.container.image.v1+json"
-
 // unique is a list of blobs in which each is only once.
-func unique(list ...ocispec.Descriptor) (out []ocispec.Descriptor) {
-	seen := map[digest.Digest]bool{}
+func unique(list ...oci.Descriptor) (out []oci.Descriptor) {
+	seen := map[oci.Digest]bool{}
 	for _, d := range list {
 		if !seen[d.Digest] {
 			out = append(out, d)

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,9 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/oci"
@@ -267,7 +263,7 @@ func TestImageForThisMachineIsPulled(t *testing.T) {
 	host, dir := serve(t, ""), t.TempDir()
 	l, err := oci.CreateLayout(dir)
 	check(t, err)
-	index := ocispec.Index{MediaType: ocispec.MediaTypeImageIndex}
+	index := oci.Index{MediaType: oci.MediaTypeIndex}
 	index.SchemaVersion = 2
 	for _, arch := range []string{"amd64", "arm64"} {
 		d, err := l.AddImage(context.Background(), oci.Image{Ref: arch, Arch: arch}, nil)
@@ -281,8 +277,8 @@ func TestImageForThisMachineIsPulled(t *testing.T) {
 	s, err := newSession(opPush, host+"/box:all", Options{})
 	check(t, err)
 	defer s.close()
-	d := ocispec.Descriptor{MediaType: index.MediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}
-	check(t, s.repo.Manifests().PushReference(context.Background(), d, bytes.NewReader(data), "all"))
+	d := oci.Descriptor{MediaType: index.MediaType, Digest: oci.FromBytes(data), Size: int64(len(data))}
+	check(t, s.api.putManifest(context.Background(), d, data, "all"))
 	for i, arch := range []string{"amd64", "arm64"} {
 		into := t.TempDir()
 		got, err := Pull(context.Background(), host+"/box:all", into, Options{Want: oci.Want{Arch: arch}})

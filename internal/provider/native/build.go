@@ -26,6 +26,8 @@ type plan struct {
 	work      map[string]string
 	layers    map[string][]string // below the upper, topmost first
 	home      string              // the store's
+	base      openBase            // what is not reality
+	tree      int                 // a mount of it, where the path will not do
 	oneLower  bool
 	sysfs     bool // mount a sysfs of our own instead of showing the host's
 	proc      []mask
@@ -46,6 +48,9 @@ type plan struct {
 func (p *plan) script() *linux.Script {
 	s := linux.NewScript()
 	s.Keep(p.listener, p.null, p.stderr, p.program, p.notify, p.resume, p.resumeEnd)
+	if p.tree > 0 {
+		s.Keep(p.tree)
+	}
 	s.Session()
 	s.Umask(0)
 	if p.rootless {
@@ -188,12 +193,17 @@ func (p *plan) overlay(s *linux.Script, v view) {
 		UserXattr: p.rootless, RedirectDir: !p.rootless, OneLowerdir: p.oneLower,
 		Attr: v.Attr | unix.MOUNT_ATTR_NODEV,
 	}
-	below, stack := append(p.veil.lower(v.Path), p.real(v.Path)), p.layers[v.Path]
+	ground, stack := p.real(v.Path), p.layers[v.Path]
+	if p.tree > 0 {
+		ground = p.at(v.Path) // as with what is below: covered by what comes next
+		s.Attach(p.tree, ground)
+	}
+	below := append(p.veil.lower(v.Path), ground)
 	if len(stack) > 0 && p.holdsStore(v) {
-		ground := over
-		ground.Lower = append(below, filepath.Join(p.veil.dir, nothing)) // one alone is refused
-		ground.Attr |= unix.MOUNT_ATTR_RDONLY
-		s.Overlay(ground, p.at(v.Path))
+		lowest := over
+		lowest.Lower = append(below, filepath.Join(p.veil.dir, nothing)) // one alone is refused
+		lowest.Attr |= unix.MOUNT_ATTR_RDONLY
+		s.Overlay(lowest, p.at(v.Path))
 		below = []string{p.at(v.Path)} // what is mounted on it next covers it
 	}
 	over.Lower = append(slices.Clone(stack), below...)
@@ -218,7 +228,7 @@ func (p *plan) holdsStore(v view) bool {
 func (p *plan) onReality() bool { return p.box.Base.Root == "" }
 
 // real is where the base has a path.
-func (p *plan) real(path string) string { return filepath.Join("/", p.box.Base.Root, path) }
+func (p *plan) real(path string) string { return p.base.at(path) }
 
 // stub makes the directory that a view is mounted on, where the parent does
 // not show one. It has reality's mode, so that it is no change.

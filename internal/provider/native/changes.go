@@ -15,24 +15,29 @@ import (
 
 // Changes reads them off the box's upper directories; the box may run.
 func (p *Provider) Changes(ctx context.Context, box forkbox.Box, yield func(forkbox.Change, forkbox.Sides) error) error {
-	src, err := p.source(box)
+	src, done, err := p.source(box)
 	if err != nil {
 		return err
 	}
+	defer done()
 	return change.Read(ctx, src, yield)
 }
 
-// source is where the changes of a box are.
-func (p *Provider) source(box forkbox.Box) (change.Source, error) {
-	src := change.Source{Base: "/", XattrPrefix: p.xattrPrefix()}
-	if box.Base.Root != "" {
-		src.Base = box.Base.Root
+// source is where the changes of a box are, until done is called.
+func (p *Provider) source(box forkbox.Box) (src change.Source, done func(), err error) {
+	src = change.Source{Base: "/", XattrPrefix: p.xattrPrefix()}
+	base, done, err := p.openBase(box)
+	if err != nil {
+		return src, nil, err
+	}
+	if !box.Base.IsReality() {
+		src.Base = base.dir
 	} else {
 		src.Hidden = p.concealment(box).hidden
 	}
-	var err error
 	if src.Uppers, err = p.uppers(box); err != nil {
-		return src, err
+		done()
+		return src, nil, err
 	}
 	if p.rootless {
 		src.IgnoreOwner = true
@@ -40,7 +45,7 @@ func (p *Provider) source(box forkbox.Box) (change.Source, error) {
 	if p.rootless && box.Base.Root == "" {
 		src.Skip = stubs(src.Uppers)
 	}
-	return src, nil
+	return src, done, nil
 }
 
 // xattrPrefix is that of overlayfs's own attributes.

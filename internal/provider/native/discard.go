@@ -11,10 +11,11 @@ import (
 
 // Discard puts paths of a box that does not run back to the base.
 func (p *Provider) Discard(ctx context.Context, box forkbox.Box, changes []forkbox.Change) error {
-	src, err := p.source(box)
+	src, done, err := p.source(box)
 	if err != nil {
 		return err
 	}
+	defer done()
 	if err := p.ownUppers(src, box); err != nil {
 		return err
 	}

@@ -9,10 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/change"
@@ -32,15 +36,22 @@ func (p *Provider) spool() (dir string, done func(), err error) {
 }
 
 // Export writes a snapshot as an archive of an image. One of reality has the
-// changes only; any other is complete.
-func (p *Provider) Export(ctx context.Context, box forkbox.Box, s forkbox.Snapshot, w io.Writer) error {
+// changes only; any other is complete. newLayer names a layer that it may make
+// for that.
+func (p *Provider) Export(ctx context.Context, box forkbox.Box, s forkbox.Snapshot, newLayer func() string, w io.Writer) error {
 	dir, done, err := p.spool()
 	if err != nil {
 		return forkbox.Wrap("export", err)
 	}
 	defer done()
+	box.Base = s.Base
+	base, closeBase, err := p.openBase(box)
+	if err != nil {
+		return err
+	}
+	defer closeBase()
 	e := oci.Exporting{Spool: dir, Image: describe(box, s)}
-	strata, err := p.strata(s, s.Layers)
+	strata, err := p.strata(s, base, s.Layers)
 	if err != nil {
 		return err
 	}
@@ -50,16 +61,16 @@ func (p *Provider) Export(ctx context.Context, box forkbox.Box, s forkbox.Snapsh
 		return err
 	}
 	// An image cannot say that a directory was moved: it is written out.
-	layer := "export-" + filepath.Base(dir)
+	layer := newLayer()
 	defer p.store.RemoveLayer(context.WithoutCancel(ctx), layer)
 	how := change.Flattening{XattrPrefix: p.xattrPrefix(), Expand: true}
 	if s.Base.IsReality() {
 		how.Hidden = p.concealment(box).hidden // a directory that was moved may have secrets in it
 	}
-	if err := p.flatten(ctx, s.Layers, layer, how, s.Base.Root); err != nil {
+	if err := p.flatten(ctx, s.Layers, layer, how, base); err != nil {
 		return err
 	}
-	if e.Layers, err = p.strata(s, []string{layer}); err != nil {
+	if e.Layers, err = p.strata(s, base, []string{layer}); err != nil {
 		return err
 	}
 	_, err = oci.Export(ctx, w, e)
@@ -89,13 +100,13 @@ func orRoot(dir string) string {
 
 // strata are the layers of an image, the bottom one first: the base, unless
 // that is reality, and what lies over it.
-func (p *Provider) strata(of forkbox.Snapshot, layers []string) (all []oci.Stratum, err error) {
+func (p *Provider) strata(of forkbox.Snapshot, base openBase, layers []string) (all []oci.Stratum, err error) {
 	var reader *forkbox.Owner // a root daemon reads no more than they could
-	if of.Owner.UID != 0 && !p.rootless {
+	if p.foreign(of.Owner) {
 		reader = &of.Owner
 	}
 	if !of.Base.IsReality() {
-		all = append(all, oci.Stratum{Trees: []oci.Tree{{Mount: "/", Dir: of.Base.Root}}, Options: oci.Options{Reader: reader}})
+		all = append(all, oci.Stratum{Trees: []oci.Tree{{Mount: "/", Dir: base.dir + "/."}}, Options: oci.Options{Reader: reader}})
 	}
 	for _, id := range slices.Backward(layers) {
 		s := oci.Stratum{Options: oci.Options{XattrPrefix: p.xattrPrefix(), Reader: reader}}
@@ -157,7 +168,7 @@ func (p *Provider) ReadImage(ctx context.Context, who forkbox.Owner, r io.Reader
 	if im.Snapshot != nil {
 		a.Name = im.Snapshot.Name
 	}
-	a.Base = forkbox.Base{Kind: forkbox.Reality, Name: a.Name, Dir: im.WorkingDir}
+	a.Base = forkbox.Base{Kind: forkbox.Reality, Name: a.Name, Dir: im.WorkingDir, Foreign: p.foreign(who)}
 	if im.OnReality() {
 		if im.Surroundings != nil {
 			a.Differences = oci.Differ(*im.Surroundings, oci.Surroundings("/"), nil)
@@ -183,7 +194,7 @@ func (p *Provider) ReadTar(ctx context.Context, who forkbox.Owner, r io.Reader) 
 		return base, forkbox.Wrap("read the archive", err)
 	}
 	open := func() (io.ReadCloser, error) { return os.Open(file) }
-	base.Kind = "tar"
+	base.Kind, base.Foreign = "tar", p.foreign(who)
 	base.Root, err = p.unpackRoot(ctx, who, sum, []oci.Layer{oci.PlainTar(open)})
 	return base, err
 }
@@ -216,19 +227,16 @@ func (c *cancellable) Read(b []byte) (int, error) {
 // EmptyRoot is a base with nothing in it.
 func (p *Provider) EmptyRoot(ctx context.Context, who forkbox.Owner) (forkbox.Base, error) {
 	root, err := p.unpackRoot(ctx, who, "empty", nil)
-	return forkbox.Base{Kind: "empty", Root: root, Dir: "/"}, err
+	return forkbox.Base{Kind: "empty", Root: root, Dir: "/", Foreign: p.foreign(who)}, err
 }
 
 // unpackRoot unpacks layers into a directory, unless that was done before. Who
 // brings an image decides whose its files are, so everybody has their own.
 func (p *Provider) unpackRoot(ctx context.Context, who forkbox.Owner, sum string, layers []oci.Layer) (string, error) {
 	name := fmt.Sprintf("%s-%d", sum[:min(len(sum), 32)], who.UID)
-	if p.store.HasRoot(name) {
-		return p.store.Root(name), nil
-	}
-	draft, err := p.store.NewRoot(ctx, name)
-	if err != nil {
-		return "", err
+	draft, err := p.newRoot(ctx, name)
+	if err != nil || draft == nil {
+		return p.store.Root(name), err
 	}
 	if _, err = oci.UnpackRoot(ctx, draft.Dir, layers, p.form(who)); err == nil {
 		err = os.Chmod(draft.Dir, 0o755)
@@ -239,11 +247,35 @@ func (p *Provider) unpackRoot(ctx context.Context, who forkbox.Owner, sum string
 	return p.store.Root(name), draft.Keep()
 }
 
+// newRoot begins a root. There is nothing to begin where it is there already, if
+// need be as soon as somebody else has made it.
+func (p *Provider) newRoot(ctx context.Context, name string) (*layers.Draft, error) {
+	for {
+		if p.store.HasRoot(name) {
+			return nil, nil
+		}
+		draft, err := p.store.NewRoot(ctx, name)
+		switch forkbox.CodeOf(err) {
+		case forkbox.Exists, forkbox.Busy:
+		default:
+			return draft, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// foreign says whether somebody has fewer rights than this daemon.
+func (p *Provider) foreign(who forkbox.Owner) bool { return who.UID != 0 && !p.rootless }
+
 // form: what somebody without rights brings belongs to them, wherever the
 // daemon runs it.
 func (p *Provider) form(who forkbox.Owner) oci.Form {
 	f := oci.Form{XattrPrefix: p.xattrPrefix()}
-	if who.UID != 0 && !p.rootless {
+	if p.foreign(who) {
 		f.Owner = &who
 	}
 	return f
@@ -285,10 +317,44 @@ func (p *Provider) unpackLayer(ctx context.Context, who forkbox.Owner, archive o
 		}
 		return dir, strings.Trim(strings.TrimPrefix(path, mount), "/"), nil
 	}
-	if _, err := oci.UnpackLayer(ctx, archive, place, form); err != nil {
+	_, err = oci.UnpackLayer(ctx, archive, place, form)
+	if err == nil && p.foreign(who) {
+		err = p.closeDoors(draft, plan, who)
+	}
+	if err != nil {
 		return errors.Join(err, draft.Abort())
 	}
 	return draft.Keep()
+}
+
+// closeDoors gives the directories of a layer that reality has, and that are not
+// theirs, reality's owner and mode: overlayfs shows the topmost, and whoever
+// brought the layer could otherwise open /root to themselves.
+func (p *Provider) closeDoors(draft *layers.Draft, plan *plan, who forkbox.Owner) error {
+	for _, v := range plan.views {
+		dir, err := draft.Mount(v.Path)
+		if v.Kind != overlaid {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return err
+			}
+			st, err := os.Lstat(filepath.Join(v.Path, strings.TrimPrefix(path, dir)))
+			if err != nil || !st.IsDir() || owns(st, who.UID) {
+				return nil // there is nothing of reality below it, or it is theirs
+			}
+			uid, gid := ownerOf(st)
+			return errors.Join(os.Lchown(path, uid, gid), os.Chmod(path, st.Mode()&(os.ModePerm|os.ModeSetgid|os.ModeSticky)))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newTree is the directory of one filesystem in a new layer. It looks as that
@@ -333,8 +399,22 @@ func (p *Provider) emptySpool() error { return os.RemoveAll(filepath.Join(p.home
 
 // CheckDir refuses a directory that cannot be a base: one that its owner may
 // not look into, or that has the store in it.
-func (p *Provider) CheckDir(dir string, who forkbox.Owner) (string, error) {
+func (p *Provider) CheckDir(dir string, who forkbox.Owner) (forkbox.Base, error) {
+	base := forkbox.Base{Kind: "dir", Name: dir, Dir: "/", Foreign: p.foreign(who)}
+	var err error
+	base.Root, err = p.checkDir(dir, who)
+	return base, err
+}
+
+func (p *Provider) checkDir(dir string, who forkbox.Owner) (string, error) {
 	const op = "fork the directory"
+	if who.UID != 0 && !p.rootless {
+		fd, err := enterAs(dir, who)
+		if err != nil {
+			return "", err
+		}
+		unix.Close(fd)
+	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", forkbox.Errorf(forkbox.NotFound, op, "%w", err)
@@ -348,36 +428,6 @@ func (p *Provider) CheckDir(dir string, who forkbox.Owner) (string, error) {
 	case below(p.home, real), below(real, p.home):
 		return "", forkbox.Errorf(forkbox.Invalid, op, "the store %s lies in it", p.home).
 			Hint("for a fork of the whole machine: forkbox new")
-	case !p.rootless && who.UID != 0 && !mayEnter(real, who):
-		return "", forkbox.Errorf(forkbox.Denied, op, "you may not look into %s", dir)
 	}
 	return real, nil
-}
-
-// mayEnter says whether somebody may look into a directory and all that it
-// lies in, by its mode: a root daemon must not show more than that.
-func mayEnter(dir string, who forkbox.Owner) bool {
-	for want := os.FileMode(0o5); ; want = 0o1 {
-		st, err := os.Stat(dir)
-		if err != nil || permits(st, who)&want != want {
-			return false
-		}
-		if dir == "/" {
-			return true
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
-// permits is what the mode allows somebody, as for others.
-func permits(st os.FileInfo, who forkbox.Owner) os.FileMode {
-	uid, gid := ownerOf(st)
-	mode := st.Mode().Perm()
-	switch {
-	case uid == who.UID:
-		return mode >> 6 & 7
-	case gid == who.GID || slices.Contains(who.Groups, gid):
-		return mode >> 3 & 7
-	}
-	return mode & 7
 }

@@ -127,6 +127,11 @@ func (p *Provider) seeOff(i *instance, words *os.File) {
 
 // launch forks the child that becomes the box's init.
 func (p *Provider) launch(ctx context.Context, plan *plan) (*linux.Process, *os.File, error) {
+	closeBase, err := p.opened(plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer closeBase()
 	if err := p.layers(ctx, plan); err != nil {
 		return nil, nil, err
 	}
@@ -210,16 +215,36 @@ func (p *Provider) outline(box forkbox.Box) (*plan, error) {
 	return pl, err
 }
 
+// opened has the plan's base open, where it has to be, and a mount of it that
+// the box can take into its own namespace. close is called when the box was
+// built, or not.
+func (p *Provider) opened(pl *plan) (closeAll func(), err error) {
+	base, closeBase, err := p.openBase(pl.box)
+	pl.base = base
+	if err != nil || base.fd == 0 {
+		return closeBase, err
+	}
+	if pl.tree, err = linux.CloneTree(base.fd); err != nil {
+		closeBase()
+		return nil, err
+	}
+	return func() { unix.Close(pl.tree); closeBase() }, nil
+}
+
 // views is what the box's root is put together from.
 func (p *Provider) views(pl *plan) ([]view, error) {
-	if !pl.onReality() {
-		root := view{Path: "/"}
-		if pl.box.Owner.UID != 0 && !p.rootless {
-			// Whoever lays out a root directory could have a program of root's
-			// in it read their own /etc/passwd and libraries.
-			root.Attr = unix.MOUNT_ATTR_NOSUID
+	views, err := p.plainViews(pl)
+	if pl.box.Base.Foreign && !p.rootless {
+		for i := range views {
+			views[i].Attr |= unix.MOUNT_ATTR_NOSUID
 		}
-		return []view{root}, nil
+	}
+	return views, err
+}
+
+func (p *Provider) plainViews(pl *plan) ([]view, error) {
+	if !pl.onReality() {
+		return []view{{Path: "/"}}, nil
 	}
 	mounts, points, err := p.mounts.mounts()
 	if err != nil {

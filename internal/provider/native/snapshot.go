@@ -86,7 +86,18 @@ func (p *Provider) frozenNote(id string) string { return filepath.Join(p.store.D
 // Shelve turns what a box wrote, which does not run, into a layer: the box has
 // nothing of its own afterwards. It can be repeated after a crash.
 func (p *Provider) Shelve(ctx context.Context, box forkbox.Box, layer string) error {
-	return p.store.Shelve(ctx, box.ID, layer)
+	return p.store.Shelve(ctx, box.ID, layer, box.Shelved)
+}
+
+// ShelvedFrom says whose writes became a layer, and how often that had happened
+// to them.
+func (p *Provider) ShelvedFrom(layer string) (box string, times int, ok bool) {
+	return p.store.ShelvedFrom(layer)
+}
+
+// Unshelve takes back a Shelve.
+func (p *Provider) Unshelve(ctx context.Context, box forkbox.Box, layer string) error {
+	return p.store.Unshelve(ctx, layer, box.ID)
 }
 
 // Settle gives a box that has nothing of its own yet a copy of its topmost
@@ -121,11 +132,11 @@ func (p *Provider) RemoveLayer(ctx context.Context, layer string) error {
 
 // Flatten makes one layer that shows what a stack of them shows.
 func (p *Provider) Flatten(ctx context.Context, stack []string, into string) error {
-	return p.flatten(ctx, stack, into, change.Flattening{XattrPrefix: p.xattrPrefix()}, "")
+	return p.flatten(ctx, stack, into, change.Flattening{XattrPrefix: p.xattrPrefix()}, openBase{})
 }
 
 // flatten does so for each filesystem that the layers are of.
-func (p *Provider) flatten(ctx context.Context, stack []string, into string, how change.Flattening, base string) error {
+func (p *Provider) flatten(ctx context.Context, stack []string, into string, how change.Flattening, base openBase) error {
 	by, err := p.stack(stack)
 	if err != nil {
 		return err
@@ -140,7 +151,7 @@ func (p *Provider) flatten(ctx context.Context, stack []string, into string, how
 			break
 		}
 		how.Hidden = within(hidden, mount)
-		how.Layers, how.Base = dirs, filepath.Join("/", base, mount)
+		how.Layers, how.Base = dirs, base.at(mount)
 		if err = change.Flatten(ctx, how); err != nil {
 			break
 		}

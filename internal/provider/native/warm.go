@@ -22,6 +22,10 @@ const rewarm = 5 * time.Second
 // doing so. key tells them apart.
 func (p *Provider) Warm(key string, like forkbox.Box, n int) {
 	s := p.spares
+	built := ""
+	if plan, err := p.outline(like); err == nil && n > 0 {
+		built = plan.key()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.warm == nil {
@@ -32,7 +36,7 @@ func (p *Provider) Warm(key string, like forkbox.Box, n int) {
 	} else {
 		s.warm[key] = warmth{like, n}
 	}
-	s.cool(key, n)
+	s.cool(key, built, n)
 	s.heat(key)
 }
 
@@ -43,14 +47,16 @@ func (p *Provider) Warmed() bool {
 	return len(p.spares.warm) > 0
 }
 
-// cool takes down those that are too many. The caller has the lock.
-func (s *spares) cool(key string, n int) {
+// cool takes down those that are too many, or not built as they should be. The
+// caller has the lock.
+func (s *spares) cool(key, built string, n int) {
 	have := 0
 	s.ready = slices.DeleteFunc(s.ready, func(r *spare) bool {
 		if r.template != key {
 			return false
 		}
-		if have++; have <= n {
+		if r.key == built && have < n {
+			have++
 			return false
 		}
 		go s.later(func() { s.drop(r) })
