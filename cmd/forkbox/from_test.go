@@ -42,9 +42,14 @@ func TestParseOrigin(t *testing.T) {
 func TestDirectoriesAreMadeAbsolute(t *testing.T) {
 	t.Chdir(t.TempDir())
 	here, _ := os.Getwd()
-	got, err := origin{"dir", "sub/../x"}.resolve(t.Context(), nil, nil)
-	if err != nil || got != "dir:"+filepath.Join(here, "x") {
-		t.Error(got, err)
+	if err := errors.Join(os.Mkdir("x", 0o755), os.Symlink("x", "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"sub/../x", "link"} { // the daemon follows no links
+		got, err := origin{"dir", name}.resolve(t.Context(), nil, nil)
+		if err != nil || got != "dir:"+filepath.Join(here, "x") {
+			t.Error(got, err)
+		}
 	}
 }
 

@@ -332,12 +332,13 @@ func (p *Provider) unpackLayer(ctx context.Context, who forkbox.Owner, archive o
 // brought the layer could otherwise open /root to themselves.
 func (p *Provider) closeDoors(draft *layers.Draft, plan *plan, who forkbox.Owner) error {
 	for _, v := range plan.views {
-		dir, err := draft.Mount(v.Path)
-		if v.Kind != overlaid {
-			continue
-		}
+		name, err := layers.Escape(v.Path)
 		if err != nil {
 			return err
+		}
+		dir := filepath.Join(draft.Dir, "upper", name)
+		if _, err := os.Lstat(dir); err != nil || v.Kind != overlaid {
+			continue // nothing of the layer lies on it
 		}
 		err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.IsDir() {
