@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // lower is something that the base has below a directory that the box deleted
@@ -44,7 +45,7 @@ func (w *walker) descendInto(l *lower, visit func(*lower) error) error {
 	}
 	defer unix.Close(dir)
 	w.effort.listings++
-	names, err := list(dir)
+	names, err := linux.Names(dir)
 	if err != nil {
 		return keepFatal(err)
 	}

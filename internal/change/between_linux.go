@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // between goes through two trees side by side: the old one in the place of the
@@ -153,7 +154,7 @@ func (w *walker) everything(p *place) error {
 	if p.depth > maxDepth {
 		return forkbox.Errorf(forkbox.Unsupported, "compare the boxes", "directories are nested more than %d deep in %.80q…", maxDepth, p.path)
 	}
-	names, err := list(p.top())
+	names, err := linux.Names(p.top())
 	if err != nil {
 		return err
 	}

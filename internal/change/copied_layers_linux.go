@@ -2,6 +2,8 @@ package change
 
 import (
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // copied is a file that overlayfs noted to be a copy.
@@ -93,7 +95,7 @@ func (m *moves) noteLayer(dir int, name string, depth int) {
 		return
 	}
 	defer unix.Close(fd)
-	names, _ := list(fd)
+	names, _ := linux.Names(fd)
 	for _, n := range names {
 		f, err := lstat(fd, n)
 		switch {

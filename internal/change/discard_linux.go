@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // Discard makes a box be as its base again where the changes are, by taking
@@ -262,7 +263,7 @@ func (d *discarder) hideAll(way []level, i int, name string) error {
 		return err
 	}
 	defer unix.Close(dir)
-	names, err := list(dir)
+	names, err := linux.Names(dir)
 	if err != nil {
 		return err
 	}

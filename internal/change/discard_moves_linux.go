@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // move is a directory of the base that the box has elsewhere.
@@ -244,7 +245,7 @@ func (d *discarder) partBelow(ctx context.Context, dir int, name, at string, sho
 		return keepFatal(err)
 	}
 	defer unix.Close(sub)
-	names, err := list(sub)
+	names, err := linux.Names(sub)
 	if err != nil {
 		return err
 	}

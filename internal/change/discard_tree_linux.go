@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // copyTree makes a directory that hides what the layers have, with all that the
@@ -46,7 +47,7 @@ func (t *terrain) copyNames(l *lower, base, into int) error {
 		return err
 	}
 	defer unix.Close(dir)
-	names, err := list(dir)
+	names, err := linux.Names(dir)
 	if err != nil {
 		return err
 	}

@@ -3,10 +3,11 @@ package change
 import (
 	"errors"
 	"io/fs"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // none is the descriptor of a directory that is not there.
@@ -28,41 +29,12 @@ func openFile(dir int, name string) (int, error) {
 }
 
 func openat(dir int, name string, flags, resolve uint64) (int, error) {
-	for {
-		fd, err := unix.Openat2(dir, name, &unix.OpenHow{
-			Flags:   flags | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-			Resolve: resolve,
-		})
-		// EAGAIN: a rename elsewhere raced with the walk; EINTR: a signal.
-		if err != unix.EAGAIN && err != unix.EINTR {
-			return fd, err
-		}
-	}
+	return linux.OpenAt(dir, name, flags|unix.O_NOFOLLOW, resolve)
 }
 
 func closeDir(fd int) {
 	if fd != none {
 		unix.Close(fd)
-	}
-}
-
-// list returns the names in an open directory, sorted.
-func list(dir int) ([]string, error) {
-	var names []string
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := unix.ReadDirent(dir, buf)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if n <= 0 {
-			slices.Sort(names)
-			return names, nil
-		}
-		_, _, names = unix.ParseDirent(buf[:n], -1, names)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 type flattener struct {
@@ -72,7 +73,7 @@ func openEmpty(dir string) (int, error) {
 	if err != nil {
 		return none, forkbox.Errorf(forkbox.Internal, "", "open %s: %w", dir, err)
 	}
-	names, err := list(fd)
+	names, err := linux.Names(fd)
 	if err == nil && len(names) > 0 {
 		err = forkbox.Errorf(forkbox.Invalid, "", "%s is not empty", dir)
 	}
@@ -113,7 +114,7 @@ func (fl *flattener) names(m *melt) (roster, error) {
 		return r, err
 	}
 	defer unix.Close(dir)
-	below, err := list(dir)
+	below, err := linux.Names(dir)
 	return r.with(below, len(m.parts)), err
 }
 

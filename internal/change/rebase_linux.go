@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // Rebase finds what has to be rewritten in a box's upper directories, and in
@@ -81,7 +82,7 @@ func (r *rebaser) below(dir int, at string, in origins, depth int) error {
 	if err := r.ctx.Err(); err != nil || depth > maxDepth {
 		return err
 	}
-	names, err := list(dir)
+	names, err := linux.Names(dir)
 	if err != nil {
 		return keepFatal(err)
 	}

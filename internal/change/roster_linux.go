@@ -3,6 +3,8 @@ package change
 import (
 	"slices"
 	"strings"
+
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // roster is the names in a directory, sorted.
@@ -26,13 +28,13 @@ func (r roster) cut(start, end int) roster {
 // roll lists the names in all parts of a directory.
 func roll(parts []part) (roster, error) {
 	if len(parts) == 1 {
-		names, err := list(parts[0].dir)
+		names, err := linux.Names(parts[0].dir)
 		return roster{names: names}, err
 	}
 	lists := make([][]string, len(parts))
 	for i, p := range parts {
 		var err error
-		if lists[i], err = list(p.dir); err != nil {
+		if lists[i], err = linux.Names(p.dir); err != nil {
 			return roster{}, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // maxDepth is more than an absolute path of any program can have, and few
@@ -199,7 +200,7 @@ func (w *walker) listBase(dir int, resolve uint64) ([]string, error) {
 		return nil, keepFatal(err)
 	}
 	defer unix.Close(fd)
-	return list(fd)
+	return linux.Names(fd)
 }
 
 // skipped says whether path belongs to another filesystem, or is to be left

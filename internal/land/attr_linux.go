@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // stageAttr plans a change of attributes. It is done in place, except to a
@@ -88,7 +89,7 @@ func (s *site) openAt(p string) (handle, error) {
 // packed.
 func (h handle) xattrs() map[string][]byte {
 	buf := make([]byte, 64<<10) // the kernel's own bound
-	n, err := unix.Listxattr(procPath(h.fd), buf)
+	n, err := unix.Listxattr(linux.ProcPath(h.fd), buf)
 	if err != nil || n == 0 {
 		return nil
 	}
@@ -98,7 +99,7 @@ func (h handle) xattrs() map[string][]byte {
 			continue
 		}
 		value := make([]byte, 64<<10)
-		if n, err := unix.Getxattr(procPath(h.fd), name, value); err == nil {
+		if n, err := unix.Getxattr(linux.ProcPath(h.fd), name, value); err == nil {
 			found[pack(name)] = bytes.Clone(value[:n])
 		}
 	}
@@ -140,7 +141,7 @@ func (h handle) become(path string, want *object) error {
 			continue
 		}
 		err := h.writable(func() error {
-			return act("removexattr", func() error { return unix.Removexattr(procPath(h.fd), unpack(name)) })
+			return act("removexattr", func() error { return unix.Removexattr(linux.ProcPath(h.fd), unpack(name)) })
 		})
 		if err != nil && !errors.Is(err, unix.ENODATA) {
 			return err

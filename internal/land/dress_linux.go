@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // handle is an open object: for I/O, or with O_PATH, which is all that can be
@@ -93,7 +94,7 @@ func (h handle) chmod(mode uint32) error {
 		if h.real {
 			return unix.Fchmod(h.fd, mode&0o7777)
 		}
-		return unix.Fchmodat(unix.AT_FDCWD, procPath(h.fd), mode&0o7777, 0)
+		return unix.Fchmodat(unix.AT_FDCWD, linux.ProcPath(h.fd), mode&0o7777, 0)
 	})
 }
 
@@ -117,7 +118,7 @@ func (h handle) setXattrs(path string, xattrs map[string][]byte) error {
 	})
 	for _, name := range names {
 		err := h.writable(func() error {
-			return act("setxattr", func() error { return unix.Setxattr(procPath(h.fd), name, xattrs[name], 0) })
+			return act("setxattr", func() error { return unix.Setxattr(linux.ProcPath(h.fd), name, xattrs[name], 0) })
 		})
 		switch {
 		case errors.Is(err, unix.EPERM):

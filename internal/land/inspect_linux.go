@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // inspection goes through what a landing put and tells what is not as it was
@@ -74,7 +75,7 @@ func (in *inspection) strangers(d *newDir) error {
 	if err != nil || fd < 0 {
 		return err
 	}
-	names, err := list(fd)
+	names, err := linux.List(fd)
 	if errors.Is(err, unix.EACCES) {
 		return nil // not ours to read, so nor to write
 	}

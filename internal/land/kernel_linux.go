@@ -2,10 +2,10 @@ package land
 
 import (
 	"os"
-	"slices"
-	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // step is called before every system call that changes something. Tests put
@@ -62,44 +62,5 @@ func syncFilesystem(fd int) error {
 
 // open opens a name in a directory, follows nothing, and stays in it.
 func open(dir int, path string, flags uint64) (int, error) {
-	for {
-		fd, err := unix.Openat2(dir, path, &unix.OpenHow{
-			Flags:   flags | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-		})
-		// EAGAIN: a rename elsewhere raced with the walk; EINTR: a signal.
-		if err != unix.EAGAIN && err != unix.EINTR {
-			return fd, err
-		}
-	}
-}
-
-// procPath names an open object for calls that take only paths. It leads to
-// the object itself, whatever its name means by now, and a symlink opened with
-// O_PATH is not followed.
-func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
-
-// list returns the names in an open directory, sorted.
-func list(dir int) ([]string, error) {
-	fd, err := open(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	var names []string
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := unix.ReadDirent(fd, buf)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if n <= 0 {
-			slices.Sort(names)
-			return names, nil
-		}
-		_, _, names = unix.ParseDirent(buf[:n], -1, names)
-	}
+	return linux.OpenAt(dir, path, flags|unix.O_NOFOLLOW, linux.Beneath)
 }

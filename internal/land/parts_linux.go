@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // part is something in a directory that the filesystem does not rename as a
@@ -63,7 +65,7 @@ func (l *Landing) planPart(r *record, top, rel string, count *int) error {
 	if err != nil {
 		return err
 	}
-	names, err := list(dir)
+	names, err := linux.List(dir)
 	if err != nil {
 		return err
 	}

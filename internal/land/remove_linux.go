@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // removeAll removes a name with all that is below it. It follows nothing and
@@ -33,7 +35,7 @@ func removeBelow(parent int, name string) error {
 }
 
 func removeIn(dir int) error {
-	names, err := list(dir)
+	names, err := linux.List(dir)
 	if err != nil {
 		return err
 	}
@@ -80,7 +82,7 @@ func (s *site) measure() (total int64, err error) {
 }
 
 func measureBelow(dir int) (total int64, err error) {
-	names, err := list(dir)
+	names, err := linux.List(dir)
 	if err != nil {
 		return 0, unreadable(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // discard removes all that a landing has made: what was staged, and its
@@ -112,7 +113,7 @@ func gone(err error) error {
 // anything is there, it says what it is.
 func (s *site) forget() error {
 	fd := int(s.dir.Fd())
-	names, err := list(fd)
+	names, err := linux.List(fd)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // xattrMax is the kernel's bound for the names of a file's extended
@@ -116,7 +118,7 @@ func (h handle) set(x xattr) error {
 	if h.real {
 		err = unix.Fsetxattr(h.fd, x.name, x.value, 0)
 	} else {
-		err = unix.Setxattr(procPath(h.fd), x.name, x.value, 0)
+		err = unix.Setxattr(linux.ProcPath(h.fd), x.name, x.value, 0)
 	}
 	if err != nil && label(x.name) {
 		return nil
@@ -136,19 +138,19 @@ func (h handle) list(buf []byte) (int, error) {
 	if h.real {
 		return unix.Flistxattr(h.fd, buf)
 	}
-	return unix.Listxattr(procPath(h.fd), buf)
+	return unix.Listxattr(linux.ProcPath(h.fd), buf)
 }
 
 func (h handle) get(name string, buf []byte) (int, error) {
 	if h.real {
 		return unix.Fgetxattr(h.fd, name, buf)
 	}
-	return unix.Getxattr(procPath(h.fd), name, buf)
+	return unix.Getxattr(linux.ProcPath(h.fd), name, buf)
 }
 
 func (h handle) chmod(mode uint32) error {
 	if h.real {
 		return unix.Fchmod(h.fd, mode)
 	}
-	return unix.Chmod(procPath(h.fd), mode)
+	return unix.Chmod(linux.ProcPath(h.fd), mode)
 }

@@ -2,9 +2,10 @@ package layers
 
 import (
 	"errors"
-	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // errLocked: root reads everything; others have to give themselves the
@@ -40,7 +41,7 @@ func (c *cloner) openLocked(name string, flags uint64, need uint32) (fd int, att
 		return -1, nil, err
 	}
 	err = c.unlocked(file, need, func() error {
-		fd, err = unix.Open(procPath(file), int(flags)|unix.O_CLOEXEC, 0)
+		fd, err = unix.Open(linux.ProcPath(file), int(flags)|unix.O_CLOEXEC, 0)
 		if err == nil {
 			fd, attrs, err = c.attributes(fd, flags)
 		}
@@ -89,14 +90,9 @@ func (c *cloner) unlocked(fd int, need uint32, do func() error) error {
 	if st.Mode&need == need {
 		return do() // it is not for the mode
 	}
-	if err := unix.Chmod(procPath(fd), st.Mode&0o7777|need); err != nil {
+	if err := unix.Chmod(linux.ProcPath(fd), st.Mode&0o7777|need); err != nil {
 		return err
 	}
 	err := do()
-	return errors.Join(err, unix.Chmod(procPath(fd), st.Mode&0o7777))
+	return errors.Join(err, unix.Chmod(linux.ProcPath(fd), st.Mode&0o7777))
 }
-
-// procPath names an open file for calls that take only paths, or refuse a
-// descriptor of O_PATH. It leads to the file itself, whatever its name means
-// by now, and is not followed further when that is a symlink.
-func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 const capability = "security.capability"
@@ -96,7 +97,7 @@ func (u *unpacker) remember(s *spot, a attrs) error {
 	// Where it really is: the path in the archive may lead through symlinks
 	// that will have changed by then. Also what bounds how deep symlinks in
 	// symlinks can nest directories.
-	path, err := os.Readlink(procPath(fd))
+	path, err := os.Readlink(linux.ProcPath(fd))
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func deepestFirst(folders map[inode]*pending) []*pending {
 }
 
 func (u *unpacker) dressFolder(p *pending) error {
-	fd, err := openHow(unix.AT_FDCWD, p.path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, unix.RESOLVE_NO_SYMLINKS)
+	fd, err := linux.OpenAt(unix.AT_FDCWD, p.path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, unix.RESOLVE_NO_SYMLINKS)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (u *unpacker) dress(fd int, a attrs, format uint32) error {
 		return err
 	}
 	if format != unix.S_IFLNK {
-		if err := unix.Fchmodat(unix.AT_FDCWD, procPath(fd), a.mode, 0); err != nil {
+		if err := unix.Fchmodat(unix.AT_FDCWD, linux.ProcPath(fd), a.mode, 0); err != nil {
 			return err
 		}
 	}
@@ -163,7 +164,7 @@ func (u *unpacker) setXattrs(fd int, xattrs map[string]string, after bool) error
 		if strings.HasPrefix(name, "user.") == after {
 			continue
 		}
-		err := unix.Setxattr(procPath(fd), name, []byte(xattrs[name]), 0)
+		err := unix.Setxattr(linux.ProcPath(fd), name, []byte(xattrs[name]), 0)
 		switch {
 		case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EPERM), errors.Is(err, unix.E2BIG), errors.Is(err, unix.ENOSPC), errors.Is(err, unix.ERANGE):
 			u.out.Left.Xattrs++ // this filesystem, or this kind of file, cannot have it

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // whiteout does, or marks, that a path of the layers below is gone. It does not
@@ -68,7 +69,7 @@ func (u *unpacker) markGone(path string) error {
 }
 
 func (u *unpacker) markOpaque(dir int) error {
-	return unix.Setxattr(procPath(dir), u.form.XattrPrefix+"opaque", []byte("y"), 0)
+	return unix.Setxattr(linux.ProcPath(dir), u.form.XattrPrefix+"opaque", []byte("y"), 0)
 }
 
 // sweep removes a name, but nothing that this layer made there: archives need
@@ -104,7 +105,7 @@ func (u *unpacker) sweep(dir int, name string) error {
 }
 
 func (u *unpacker) sweepInside(dir int) error {
-	names, err := list(dir)
+	names, err := linux.List(dir)
 	for _, name := range names {
 		if err == nil {
 			err = u.sweep(dir, name)
@@ -141,7 +142,7 @@ func (u *unpacker) clear(dir int, name string) (mark bool, err error) {
 		return false, err
 	}
 	defer unix.Close(fd)
-	names, err := list(fd)
+	names, err := linux.List(fd)
 	for _, n := range names {
 		if err == nil {
 			_, err = u.clear(fd, n)

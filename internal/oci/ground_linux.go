@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // ground is where an archive is laid out.
@@ -116,7 +117,7 @@ func (u *unpacker) openFolder(top int, dir string) (int, error) {
 	if dir == "" {
 		dir = "."
 	}
-	return openHow(top, dir, unix.O_PATH|unix.O_DIRECTORY, u.ground.resolve())
+	return linux.OpenAt(top, dir, unix.O_PATH|unix.O_DIRECTORY, u.ground.resolve())
 }
 
 // makeFolders makes the directories on the way to dir, and opens it. before is

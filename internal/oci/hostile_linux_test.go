@@ -200,10 +200,10 @@ func TestHolesCountAsBytes(t *testing.T) {
 func sparseArchive(t testing.TB, h tar.Header) []byte {
 	records := map[string]string{}
 	for k, v := range h.PAXRecords {
-		records["XXX.sparse"+strings.TrimPrefix(k, "GNU.sparse")] = v
+		records["FBX.sparse"+strings.TrimPrefix(k, "GNU.sparse")] = v
 	}
 	h.PAXRecords = records
-	return bytes.ReplaceAll(tarOf(t, h), []byte("XXX.sparse"), []byte("GNU.sparse"))
+	return bytes.ReplaceAll(tarOf(t, h), []byte("FBX.sparse"), []byte("GNU.sparse"))
 }
 
 func TestSparseFile(t *testing.T) {

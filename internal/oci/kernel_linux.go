@@ -4,54 +4,20 @@ import (
 	"bytes"
 	"errors"
 	"slices"
-	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 const (
-	stay   = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+	stay   = linux.Beneath
 	inRoot = unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS
 )
 
 // open opens a path below a directory, follows nothing, and stays below it.
 func open(dir int, path string, flags uint64) (int, error) {
-	return openHow(dir, path, flags|unix.O_NOFOLLOW, stay)
-}
-
-func openHow(dir int, path string, flags, resolve uint64) (int, error) {
-	for {
-		fd, err := unix.Openat2(dir, path, &unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: resolve})
-		// EAGAIN: a rename elsewhere raced with the walk; EINTR: a signal.
-		if err != unix.EAGAIN && err != unix.EINTR {
-			return fd, err
-		}
-	}
-}
-
-// list returns the names in an open directory, sorted.
-func list(dir int) ([]string, error) {
-	fd, err := open(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	var names []string
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := unix.ReadDirent(fd, buf)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if n <= 0 {
-			slices.Sort(names)
-			return names, nil
-		}
-		_, _, names = unix.ParseDirent(buf[:n], -1, names)
-	}
+	return linux.OpenAt(dir, path, flags|unix.O_NOFOLLOW, stay)
 }
 
 func readlink(dir int, name string) (string, error) {
@@ -63,13 +29,9 @@ func readlink(dir int, name string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// procPath names an open object for calls that take only paths. A symlink
-// that was opened with O_PATH is not followed.
-func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
-
 // xattr reads one attribute of a name in a directory, without opening it.
 func xattr(dir int, name, attr string) ([]byte, error) {
-	path := procPath(dir) + "/" + name
+	path := linux.ProcPath(dir) + "/" + name
 	buf := make([]byte, 256)
 	for {
 		n, err := unix.Lgetxattr(path, attr, buf)
@@ -85,7 +47,7 @@ func xattr(dir int, name, attr string) ([]byte, error) {
 
 // listXattrs names the attributes of a name in a directory, sorted.
 func listXattrs(dir int, name string) ([]string, error) {
-	path := procPath(dir) + "/" + name
+	path := linux.ProcPath(dir) + "/" + name
 	buf := make([]byte, 512)
 	n, err := unix.Llistxattr(path, buf)
 	if err == unix.ERANGE {

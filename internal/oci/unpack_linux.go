@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // unpacker makes files of archives.
@@ -55,7 +56,7 @@ func unpackRoot(ctx context.Context, dir string, layers []Layer, f Form) (Unpack
 		return u.out, err
 	}
 	defer unix.Close(root)
-	if names, err := list(root); err != nil || len(names) > 0 {
+	if names, err := linux.List(root); err != nil || len(names) > 0 {
 		return u.out, errors.Join(err, forkbox.Errorf(forkbox.Invalid, opUnpack, "%q, which it was to be unpacked into, is not empty", dir))
 	}
 	u.ground = &wholeRoot{fd: root}

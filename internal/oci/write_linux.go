@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // layerWriter writes trees into one tar.
@@ -77,7 +78,7 @@ func (w *layerWriter) folder(f *folder) error {
 			return err
 		}
 	}
-	names, err := list(f.fd)
+	names, err := linux.List(f.fd)
 	if err != nil {
 		return unwritten(f.path, err)
 	}
