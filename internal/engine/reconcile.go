@@ -41,9 +41,7 @@ func (e *Engine) finishAtRest(ctx context.Context) {
 	if err := e.restoreUnrecorded(ctx); err != nil {
 		e.log.Error("cannot look for what was lost", "error", err)
 	}
-	if boxes, err = e.ledger.Boxes(ctx, nil, forkbox.Stopped); err == nil {
-		e.finishRebases(ctx, boxes)
-	}
+	e.finishRebases(ctx, boxes)
 	e.sweepSoon()
 	if err := e.warmAll(ctx); err != nil {
 		e.log.Error("cannot keep templates warm", "error", err)

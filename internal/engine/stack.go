@@ -153,13 +153,14 @@ func (e *Engine) prepared(ctx context.Context, box *forkbox.Box) error {
 
 // finishSaving has the layers of boxes be what the ledger says, after a crash.
 func (e *Engine) finishSaving(ctx context.Context, boxes []forkbox.Box) {
-	for _, box := range boxes {
+	for i := range boxes {
+		box := &boxes[i]
 		if box.Saving == "" {
 			continue
 		}
-		err := e.saved(ctx, &box)
+		err := e.saved(ctx, box)
 		if err == nil {
-			err = e.ledger.UpdateBox(ctx, box)
+			err = e.ledger.UpdateBox(ctx, *box)
 		}
 		if err != nil {
 			e.log.Error("cannot finish a snapshot", "box", box.ID, "error", err)
