@@ -71,16 +71,29 @@ func (fl *flattener) marks(m, sub *melt, foreign bool) error {
 // finish comes last: filling a directory sets its time, and attributes may be
 // inherited by what is made in it.
 func (fl *flattener) finish(m *melt, like int) error {
-	if m.marked {
-		if err := unix.Fsetxattr(m.into, fl.stack.opaque, []byte("x"), 0); err != nil {
-			return err
-		}
+	if err := fl.noteHoles(m); err != nil {
+		return err
 	}
 	f, err := lstat(like, ".")
 	if err != nil {
 		return err
 	}
 	return fl.copier.attributes(like, ".", f, m.into, ".")
+}
+
+// noteHoles has overlayfs look for whiteouts in a directory. Where nothing
+// below has one of that name it would list them as files, unless the directory
+// is noted to be a copy, of whatever.
+func (fl *flattener) noteHoles(m *melt) error {
+	if m.marked {
+		if err := unix.Fsetxattr(m.into, fl.stack.opaque, []byte("x"), 0); err != nil {
+			return err
+		}
+	}
+	if !m.holes {
+		return nil
+	}
+	return unix.Fsetxattr(m.into, fl.stack.origin, nil, 0)
 }
 
 // openBase opens the directory of the base that a moved one shows; none, if it

@@ -31,7 +31,8 @@ type melt struct {
 
 	closed bool // nothing of the base will show in it
 	full   bool // because it is written out
-	marked bool // it has whiteouts that an attribute marks
+	holes  bool // it has whiteouts
+	marked bool // and an attribute marks them
 	depth  int
 }
 
@@ -163,6 +164,7 @@ func (fl *flattener) whiteout(m *melt, name string) error {
 	if m.closed {
 		return nil
 	}
+	m.holes = true
 	err := unix.Mknodat(m.into, name, unix.S_IFCHR, 0)
 	if !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EOPNOTSUPP) {
 		return err

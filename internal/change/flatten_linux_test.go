@@ -284,11 +284,13 @@ func TestFlattenWithoutPrivileges(t *testing.T) {
 				return string(data)
 			}
 			before := seen(f, "before")
-			flat := f.flat(t, Flattening{XattrPrefix: "user.overlay."})
-			if after := seen(flat, "after"); after != before {
-				t.Errorf("%s\nwas\n%s", after, before)
+			for _, copied := range []bool{false, true} {
+				flat := f.flat(t, Flattening{XattrPrefix: "user.overlay.", Copy: copied})
+				if after := seen(flat, "after"); after != before {
+					t.Errorf("copied %v: %s\nwas\n%s", copied, after, before)
+				}
+				wantChanges(t, flat.rootlessSource(), c.want...)
 			}
-			wantChanges(t, flat.rootlessSource(), c.want...)
 		})
 	}
 }

@@ -62,6 +62,7 @@ var stacked = []struct {
 	{"nothing", stages{"true", "true", "true"}, nil},
 	{"added below", stages{"echo n >n", "true"}, []string{"added file /n"}},
 	{"made and deleted", stages{"echo n >n; mkdir m; echo x >m/x", "rm -r n m"}, nil},
+	{"made, and one in it deleted", stages{"mkdir m; echo x >m/x; echo y >m/y", "rm m/x"}, []string{"added dir /m", "added file /m/y"}},
 	{"deleted and made again", stages{"rm f; rm -r d", "echo f >f"}, []string{"deleted dir /d +4"}},
 	{"deleted and made otherwise", stages{"rm -r d", "mkdir d; echo A >d/a"}, []string{
 		"modified file /d/a", "deleted file /d/b", "deleted dir /d/sub +1"}},

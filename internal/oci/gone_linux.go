@@ -56,7 +56,12 @@ func (u *unpacker) markGone(path string) error {
 	st, err := lstat(s.dir, s.name)
 	switch {
 	case errors.Is(err, unix.ENOENT):
-		return unix.Mknodat(s.dir, s.name, unix.S_IFCHR, 0)
+		if err := unix.Mknodat(s.dir, s.name, unix.S_IFCHR, 0); err != nil {
+			return err
+		}
+		// Where no layer below has the directory, overlayfs would list the
+		// whiteout as a file, unless the directory is noted to be a copy.
+		return unix.Setxattr(linux.ProcPath(s.dir), u.form.XattrPrefix+"origin", nil, 0)
 	case err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR:
 		fd, err := open(s.dir, s.name, unix.O_PATH|unix.O_DIRECTORY)
 		if err != nil {

@@ -78,10 +78,12 @@ func setXattr(t testing.TB, path, name, value string) {
 	check(t, unix.Lsetxattr(path, name, []byte(value), 0))
 }
 
+// whiteout marks a path as gone, and its directory as one that has such marks.
 func whiteout(t testing.TB, path string) {
 	t.Helper()
 	check(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	check(t, unix.Mknod(path, unix.S_IFCHR, 0))
+	setXattr(t, filepath.Dir(path), prefix()+"origin", "")
 }
 
 // describeTree says everything about a tree that should survive a journey.

@@ -148,3 +148,18 @@ func shown(t *testing.T, dir string, stack []string) (lines []string) {
 	inOverlay(t, dir+"/view", dir+"/upper", dir+"/work", stack, func() { lines = describeTree(t, dir+"/view") })
 	return lines
 }
+
+// A whiteout in a directory that no layer below has is no file either.
+func TestWhiteoutOfNothingIsNotListed(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	layer, base := dir+"/layer", dir+"/base"
+	for _, d := range []string{layer, base, dir + "/view"} {
+		check(t, os.Mkdir(d, 0o755))
+	}
+	_, err := UnpackLayer(context.Background(), tarLayer(t, file("d/.wh.gone", ""), file("d/kept", "")), into(layer), Form{XattrPrefix: prefix()})
+	check(t, err)
+	if got := shown(t, dir, []string{layer, base}); len(got) != 2 {
+		t.Errorf("the box shows %q", got)
+	}
+}
