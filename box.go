@@ -113,9 +113,35 @@ type Box struct {
 	// Bare is a box without what it wrote over its layers: a snapshot, looked
 	// at as if it were one.
 	Bare bool `json:"-"`
+	// Policy is the limits that hold for it, and BestEffort that its owner
+	// accepted such as this host cannot enforce.
+	Policy     Policy   `json:"policy,omitempty"`
+	BestEffort bool     `json:"best_effort,omitempty"`
+	Priority   Priority `json:"priority,omitempty"`
+	// Asked is what was asked for, from which Policy is made anew when limits
+	// change.
+	Asked *Wish `json:"asked,omitempty"`
+	// Paused says why its processes stand still; empty when they do not.
+	Paused string `json:"paused,omitempty"`
+	// Ends is when its time is up, and Warned that its owner was told.
+	Ends   *Moment `json:"ends,omitempty"`
+	Warned bool    `json:"warned,omitempty"`
+	// Boot is the host's run in which it was last started.
+	Boot string `json:"boot,omitempty"`
+	// Death is how it last ended, where nobody asked for that.
+	Death *Exit `json:"death,omitempty"`
 	// Note tells the owner what happened to the box, where that matters:
 	// a failed start, a host that crashed under it.
 	Note string `json:"note,omitempty"`
+}
+
+// Moment is a time to come that stays as far away when the clock is set: Since
+// counts from the host's start, which Boot names. After a restart only the
+// clock is left.
+type Moment struct {
+	Time  time.Time     `json:"time"`
+	Boot  string        `json:"boot,omitempty"`
+	Since time.Duration `json:"since_ns,omitempty"`
 }
 
 // Ancestor is a box that another one has its past in common with, until the

@@ -9,11 +9,17 @@ import (
 type Cause string
 
 const (
-	CauseExited    Cause = "exited"      // by itself, with Code
-	CauseSignalled Cause = "signalled"   // by Signal
-	CauseTimeout   Cause = "timed-out"   // its own timeout ran out
-	CauseStopped   Cause = "stopped"     // someone stopped the box or killed the exec
-	CauseLost      Cause = "lost"        // the box died under it (crash, reboot): the exit is unknown
+	CauseExited    Cause = "exited"     // by itself, with Code
+	CauseSignalled Cause = "signalled"  // by Signal
+	CauseTimeout   Cause = "timed-out"  // its own timeout ran out
+	CauseStopped   Cause = "stopped"    // someone stopped the box or killed the exec
+	CauseOOM       Cause = "oom-killed" // it, or what it waited for, was killed at the memory limit
+	CausePids      Cause = "pids-limit" // it failed where no more processes were allowed
+	CauseDisk      Cause = "disk-limit" // it failed where no more disk was allowed
+	CauseTTL       Cause = "ttl"        // the box's time was up
+	CauseIdle      Cause = "idle"       // the box was stopped for being idle
+	CauseShutdown  Cause = "host-shutdown"
+	CauseLost      Cause = "lost"        // the box died under it: the exit is unknown
 	CauseNotRun    Cause = "not-started" // it could not be started; Why says why
 )
 
@@ -25,6 +31,15 @@ type Exit struct {
 	Signal string `json:"signal,omitempty"`
 	Cause  Cause  `json:"cause"`
 	Why    string `json:"why,omitempty"`
+	// By says who sent the signal, where that is known: "user NAME", "forkbox",
+	// "kernel", "the box".
+	By string `json:"by,omitempty"`
+	// Forced says that TERM was not enough and KILL was needed.
+	Forced bool `json:"forced,omitempty"`
+	// Limit is what was met, where a limit was the cause, and Peak the most
+	// that was used.
+	Limit int64 `json:"limit,omitempty"`
+	Peak  int64 `json:"peak,omitempty"`
 }
 
 // Output counts what an exec wrote. What is over the cap reached the caller
@@ -47,6 +62,9 @@ type Exec struct {
 	Ended   *time.Time `json:"ended,omitempty"`
 	Exit    *Exit      `json:"exit,omitempty"` // nil while it runs
 	Output  *Output    `json:"output,omitempty"`
+	// Policy is what held for it: its own limits, and those of its box.
+	Policy   Policy `json:"policy,omitempty"`
+	Detached bool   `json:"detached,omitempty"` // nobody waited for it
 }
 
 // ExecSpec is what to run. A zero Dir or nil Env means the box's own.
@@ -62,6 +80,10 @@ type ExecSpec struct {
 	Size    Size          `json:"size,omitzero"`
 	Timeout time.Duration `json:"timeout,omitempty"`
 	Umask   *int          `json:"umask,omitempty"`
+	// Limits are those that hold for this exec, beside its box's.
+	Limits Limits `json:"limits,omitempty"`
+	// Stdin, of a detached exec, stays open for whoever attaches to it.
+	Open bool `json:"open,omitempty"`
 }
 
 // Size is a terminal's.

@@ -86,6 +86,13 @@ type Ledger interface {
 	// one moment: while one of them goes another may come to need the same.
 	Stacks(ctx context.Context) ([]Stack, error)
 
+	// AddEvent records an event and gives it its id.
+	AddEvent(ctx context.Context, e Event) (Event, error)
+	// Events lists those of one owner that came after an id, oldest first; a
+	// nil uid means everybody's. With a box only that one's. They outlive their
+	// box for a while; no more than limit are returned, the latest of them.
+	Events(ctx context.Context, uid *int, box string, after int64, limit int) ([]Event, error)
+
 	Close() error
 }
 

@@ -68,3 +68,34 @@ type Instance interface {
 	// Done is closed when the instance has ended, for whatever reason.
 	Done() <-chan struct{}
 }
+
+// Governor is a provider that limits what boxes use.
+type Governor interface {
+	// Holds says how each resource that can be limited is on this host. It is
+	// asked often, and answers from what it found out at its start.
+	Holds() map[Resource]Holding
+
+	// Limit has the policy of a box hold. running is its instance, nil when it
+	// is at rest. Start does the same for what it starts.
+	Limit(ctx context.Context, box Box, running Instance) error
+
+	// Used is the disk that what a box wrote takes: bytes and files. It may
+	// have to look at every file where the host does not count.
+	Used(ctx context.Context, box Box) (bytes, inodes int64, err error)
+}
+
+// Governed is an instance of a Governor.
+type Governed interface {
+	// Pause has all processes but init stand still, and Resume go on. Both can
+	// be repeated.
+	Pause(ctx context.Context) error
+	Resume(ctx context.Context) error
+
+	// Stats is what the box uses now, without the disk.
+	Stats(ctx context.Context) (Stats, error)
+
+	// Attach relays an exec that was started detached: what it writes from now
+	// on goes to stdio.Out, and what is read from stdio.In goes to it, if it
+	// was started with an open stdin or a terminal. The instance owns stdio.
+	Attach(ctx context.Context, execID string, stdio Stdio) error
+}
