@@ -35,6 +35,7 @@ type Script struct {
 	regs    [maxRegs]uintptr
 	used    Reg
 	keepFD  []int // descriptors that the child does not close
+	above   int   // files are placed below this number
 	log     Reg   // the fs context whose messages explain a failure
 	report  report
 
@@ -197,6 +198,15 @@ func (s *Script) Fork(flags uintptr) (*Child, error) {
 	defer w.Close()
 	var pidfd int32
 	statusFD := w.Fd()
+	if s.above > 0 {
+		high, err := unix.FcntlInt(statusFD, unix.F_DUPFD_CLOEXEC, s.above)
+		if err != nil {
+			r.Close()
+			return nil, err
+		}
+		defer unix.Close(high)
+		statusFD = uintptr(high)
+	}
 	s.closeOthers(int(statusFD))
 	// No one may open a file between our clone and the child's exec without
 	// close-on-exec; the lock is the one os/exec takes too.

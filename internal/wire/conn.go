@@ -18,7 +18,7 @@ import (
 const MaxMessage = 16 << 20
 
 // maxFiles is how many files one message may carry.
-const maxFiles = 40
+const maxFiles = 48
 
 // Conn is one end. Send may be called from several goroutines, Recv from one.
 //

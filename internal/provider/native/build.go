@@ -97,7 +97,7 @@ func (p *plan) script() *linux.Script {
 var initEnv = []string{"GOMAXPROCS=1", "GOTRACEBACK=single", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"}
 
 func (p *plan) config() string {
-	config := initConfig{Listen: p.listener, Net: p.box.Net, Rootless: p.rootless}
+	config := initConfig{Listen: p.listener, Net: p.box.Net, Rootless: p.rootless, Files: p.nofile.Cur, MaxFiles: p.nofile.Max}
 	if p.spare {
 		config.Spare, config.HostsFD, config.NameFD = true, p.highFD(1), p.highFD(2)
 	}

@@ -153,6 +153,10 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 		go p.stop(req.Grace)
 	case doClaim:
 		p.claimed(req.ID, req.Hosts)
+	case doAttach:
+		if err = p.with(req.ID, func(c *child) error { return c.attach(req.Have, files) }); forkbox.CodeOf(err) == forkbox.NotFound {
+			closeAll(files...)
+		}
 	case doAck:
 		p.mu.Lock()
 		delete(p.ended, req.ID)

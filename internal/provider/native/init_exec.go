@@ -25,15 +25,15 @@ type child struct {
 	log      *execlog.Writer
 	tty      *os.File // the master side, with a terminal
 	out      []*relay
+	stdin    *os.File // the write end of a stdin that stays open for who attaches
+	group    string   // how the name of its cgroup ends
 	status   chan syscall.WaitStatus
 	end      chan struct{} // closed when it has ended
 
-	mu    sync.Mutex
-	cause forkbox.Cause // why we ended it, if we did
+	mu     sync.Mutex
+	cause  forkbox.Cause // why we ended it, if we did
+	forced bool          // and it took KILL
 }
-
-// umask belongs to the process, so execs with one of their own take turns.
-var umask sync.Mutex
 
 // start runs a command. The exit, also of one that could not be started, is
 // written to the log by whoever knows it.
@@ -41,11 +41,13 @@ func (p *pid1) start(id string, args *execArgs, files []*os.File) error {
 	if args == nil {
 		return forkbox.Errorf(forkbox.Invalid, "run a command", "nothing to run")
 	}
-	stdio, log := unpack(args, files)
-	c := &child{id: id, rootless: p.config.Rootless, status: make(chan syscall.WaitStatus, 1), end: make(chan struct{})}
+	stdio, log, enter := unpack(args, files)
+	defer closeAll(enter...)
+	c := &child{id: id, rootless: p.config.Rootless, group: args.Group, status: make(chan syscall.WaitStatus, 1), end: make(chan struct{})}
 	c.log = execlog.NewWriter(log, args.LogCap)
 	spawn, err := c.prepare(args, stdio)
 	if err == nil {
+		spawn.enter = enter
 		err = p.spawn(c, args, spawn)
 	}
 	if spawn != nil {
@@ -56,7 +58,7 @@ func (p *pid1) start(id string, args *execArgs, files []*os.File) error {
 			r.abandon()
 		}
 		stdio.Close()
-		closeAll(c.tty, log)
+		closeAll(c.tty, c.stdin, log)
 		return err
 	}
 	for _, r := range c.out {
@@ -67,7 +69,7 @@ func (p *pid1) start(id string, args *execArgs, files []*os.File) error {
 }
 
 // unpack sorts the files that came with a request.
-func unpack(args *execArgs, files []*os.File) (stdio forkbox.Stdio, log *os.File) {
+func unpack(args *execArgs, files []*os.File) (stdio forkbox.Stdio, log *os.File, enter []*os.File) {
 	next := func() (f *os.File) {
 		if len(files) > 0 {
 			f, files = files[0], files[1:]
@@ -85,8 +87,9 @@ func unpack(args *execArgs, files []*os.File) (stdio forkbox.Stdio, log *os.File
 			stdio.Extra[number] = f
 		}
 	}
-	closeAll(files...)
-	return stdio, log
+	enter = files[:min(args.Enter, len(files))]
+	closeAll(files[len(enter):]...)
+	return stdio, log, enter
 }
 
 func closeAll(files ...*os.File) {
@@ -95,40 +98,6 @@ func closeAll(files ...*os.File) {
 			f.Close()
 		}
 	}
-}
-
-// spawnArgs is what fork and exec need.
-type spawnArgs struct {
-	path  string
-	attr  syscall.ProcAttr
-	ends  []*os.File // the child's ends; ours to close once it has them
-	umask *int
-}
-
-func (s *spawnArgs) closeChildEnds() { closeAll(s.ends...) }
-
-func (p *pid1) spawn(c *child, args *execArgs, s *spawnArgs) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.execs[c.id] != nil {
-		return forkbox.Errorf(forkbox.Exists, "run a command", "exec %s runs already", c.id)
-	}
-	if s.umask != nil {
-		umask.Lock()
-		defer umask.Unlock()
-		defer syscall.Umask(syscall.Umask(*s.umask & 0o777))
-	}
-	pid, err := syscall.ForkExec(s.path, args.Argv, &s.attr)
-	if err != nil {
-		return startError(args.Argv[0], err, args.Dir)
-	}
-	select {
-	case p.spawned <- struct{}{}:
-	default:
-	}
-	c.pid = pid
-	p.execs[c.id], p.byPID[pid] = c, c
-	return nil
 }
 
 func startError(name string, err error, dir string) error {
@@ -161,7 +130,7 @@ func (p *pid1) watch(c *child, timeout time.Duration, log *os.File) {
 	for _, r := range c.out {
 		r.wait() // processes it left behind may still write
 	}
-	closeAll(c.tty, log)
+	closeAll(c.tty, c.stdin, log)
 }
 
 func (c *child) killed() bool {
@@ -173,14 +142,14 @@ func (c *child) killed() bool {
 // exit turns a wait status into what a shell would report.
 func (c *child) exit(status syscall.WaitStatus) forkbox.Exit {
 	c.mu.Lock()
-	cause := c.cause
+	cause, forced := c.cause, c.forced
 	c.mu.Unlock()
 	e := forkbox.Exit{Code: status.ExitStatus(), Cause: forkbox.CauseExited}
 	if status.Signaled() {
 		e = forkbox.Exit{Code: 128 + int(status.Signal()), Cause: forkbox.CauseSignalled, Signal: unix.SignalName(status.Signal())}
 	}
 	if cause != "" {
-		e.Cause = cause
+		e.Cause, e.Forced = cause, forced
 	}
 	if cause == forkbox.CauseTimeout {
 		e.Code = 124

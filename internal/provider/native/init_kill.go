@@ -56,9 +56,14 @@ func (c *child) kill(grace forkbox.Grace, cause forkbox.Cause) error {
 		}
 	}
 	// What forks faster than it is killed is stopped first, then killed.
-	for range 100 {
+	for n := range 100 {
 		if len(c.tree()) == 0 {
 			return nil
+		}
+		if n == 0 && grace > 0 {
+			c.mu.Lock()
+			c.forced = true
+			c.mu.Unlock()
 		}
 		c.each(syscall.SIGSTOP)
 		c.each(syscall.SIGKILL)
@@ -74,8 +79,9 @@ func (c *child) each(sig syscall.Signal) {
 	}
 }
 
-// tree lists the live processes that belong to the exec: its descendants, its
-// session, and orphans that still carry its mark in their environment.
+// tree lists the live processes that belong to the exec: those in its cgroup
+// and, as there may be none, its descendants, its session, and orphans that
+// still carry its mark in their environment.
 func (c *child) tree() []int {
 	all, err := stats()
 	if err != nil {
@@ -89,7 +95,7 @@ func (c *child) tree() []int {
 			if mine[st.pid] || st.pid == 1 || st.state == "Z" {
 				continue
 			}
-			if st.pid == c.pid || mine[st.ppid] || st.session == c.pid || marked(st.pid, mark) {
+			if st.pid == c.pid || mine[st.ppid] || st.session == c.pid || marked(st.pid, mark) || c.inGroup(st.pid) {
 				mine[st.pid], again = true, true
 			}
 		}
@@ -108,6 +114,24 @@ func marked(pid int, mark []byte) bool {
 	}
 	for _, entry := range bytes.Split(env, []byte{0}) {
 		if bytes.Equal(entry, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// inGroup says whether a process is in the exec's cgroup: it cannot leave that,
+// whatever it does to its parents, session and environment.
+func (c *child) inGroup(pid int) bool {
+	if c.group == "" {
+		return false
+	}
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
+	if err != nil {
+		return false
+	}
+	for line := range bytes.Lines(text) {
+		if bytes.HasSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte(c.group)) {
 			return true
 		}
 	}

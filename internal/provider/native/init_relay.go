@@ -20,6 +20,9 @@ type relay struct {
 	to      *os.File // nil: only kept
 	log     *execlog.Writer
 	stream  execlog.Stream
+	mu      sync.Mutex
+	also    *os.File // who attached later
+	over    bool     // nobody will be passed anything any more
 	once    sync.Once
 	drained chan struct{} // closed when everything written before the exit was relayed
 	done    chan struct{} // closed when nobody can write any more
@@ -38,6 +41,7 @@ func (r *relay) run() {
 	defer close(r.done)
 	defer r.settled()
 	defer closeAll(r.to)
+	defer r.alone()
 	defer r.from.Close()
 	block := buffers.Get().(*[blockSize]byte)
 	defer buffers.Put(block)
@@ -111,7 +115,48 @@ func (r *relay) pass(p []byte) bool {
 		ok = err == nil
 	}
 	r.log.Write(r.stream, p)
+	r.passOn(p)
 	return ok
+}
+
+// passOn writes to who attached later. One that goes away is forgotten: the
+// command is not theirs.
+func (r *relay) passOn(p []byte) {
+	r.mu.Lock()
+	also := r.also
+	r.mu.Unlock()
+	if also == nil {
+		return
+	}
+	if _, err := also.Write(p); err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.also == also {
+			also.Close()
+			r.also = nil
+		}
+	}
+}
+
+// share has what comes from now on go to another file as well, which replaces
+// the one before.
+func (r *relay) share(to *os.File) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	closeAll(r.also)
+	r.also = to
+	if r.over {
+		closeAll(to)
+		r.also = nil
+	}
+}
+
+// alone lets go of who attached: the stream has ended.
+func (r *relay) alone() {
+	r.share(nil)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
 }
 
 func (r *relay) settled() { r.once.Do(func() { close(r.drained) }) }

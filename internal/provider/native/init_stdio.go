@@ -31,13 +31,12 @@ func (c *child) prepare(args *execArgs, stdio forkbox.Stdio) (*spawnArgs, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &spawnArgs{path: path, umask: args.Umask}
-	env := append(args.Env, ExecVariable+"="+c.id, "PWD="+args.Dir)
-	s.attr = syscall.ProcAttr{Dir: args.Dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true, Credential: who}}
+	s := &spawnArgs{path: path, dir: args.Dir, umask: args.Umask, who: who}
+	s.env = append(args.Env, ExecVariable+"="+c.id, "PWD="+args.Dir)
 	if args.TTY {
 		err = c.terminal(s, args, who, stdio)
 	} else {
-		err = c.pipes(s, stdio)
+		err = c.pipes(s, args.Open, stdio)
 	}
 	s.extra(stdio.Extra)
 	return s, err
@@ -46,10 +45,7 @@ func (c *child) prepare(args *execArgs, stdio forkbox.Stdio) (*spawnArgs, error)
 // extra gives the command the caller's further pipes under their numbers.
 func (s *spawnArgs) extra(files map[int]*os.File) {
 	for number, f := range files {
-		for len(s.attr.Files) <= number {
-			s.attr.Files = append(s.attr.Files, ^uintptr(0)) // closed
-		}
-		s.attr.Files[number] = f.Fd()
+		s.files[number] = f
 		s.ends = append(s.ends, f)
 	}
 }
@@ -75,9 +71,7 @@ func (c *child) terminal(s *spawnArgs, args *execArgs, who *syscall.Credential, 
 	if args.Size.Cols > 0 {
 		_ = c.resize(args.Size)
 	}
-	fd := slave.Fd()
-	s.attr.Files = []uintptr{fd, fd, fd}
-	s.attr.Sys.Setctty = true
+	s.files, s.ctty = map[int]*os.File{0: slave, 1: slave, 2: slave}, true
 	c.out = []*relay{newRelay(master, stdio.Out, c.log, execlog.Stdout)}
 	closeAll(stdio.Err)
 	if stdio.In != nil {
@@ -104,14 +98,10 @@ func typeInto(master, in *os.File) {
 	}
 }
 
-func (c *child) pipes(s *spawnArgs, stdio forkbox.Stdio) error {
-	in := stdio.In
-	if in == nil {
-		null, err := os.Open(os.DevNull)
-		if err != nil {
-			return err
-		}
-		in = null
+func (c *child) pipes(s *spawnArgs, open bool, stdio forkbox.Stdio) error {
+	in, err := c.input(stdio.In, open)
+	if err != nil {
+		return err
 	}
 	s.ends = append(s.ends, in)
 	out, err := c.pipe(s, stdio.Out, execlog.Stdout)
@@ -125,8 +115,21 @@ func (c *child) pipes(s *spawnArgs, stdio forkbox.Stdio) error {
 	} else if errOut, err = c.pipe(s, stdio.Err, execlog.Stderr); err != nil {
 		return err
 	}
-	s.attr.Files = []uintptr{in.Fd(), out.Fd(), errOut.Fd()}
+	s.files = map[int]*os.File{0: in, 1: out, 2: errOut}
 	return nil
+}
+
+// input is what the exec reads. One that stays open is a pipe that nobody
+// writes to until somebody attaches.
+func (c *child) input(given *os.File, open bool) (in *os.File, err error) {
+	switch {
+	case given != nil:
+		return given, nil
+	case open:
+		in, c.stdin, err = os.Pipe()
+		return in, err
+	}
+	return os.Open(os.DevNull)
 }
 
 // pipe makes one whose write end is the command's and whose read end is

@@ -21,8 +21,9 @@ const (
 	doResize verb = "resize"
 	doList   verb = "list"
 	doStop   verb = "stop"
-	doAck    verb = "ack"   // the exit of ID is in the ledger
-	doClaim  verb = "claim" // the spare becomes the box named ID
+	doAck    verb = "ack"    // the exit of ID is in the ledger
+	doClaim  verb = "claim"  // the spare becomes the box named ID
+	doAttach verb = "attach" // relay what ID writes to these files too
 )
 
 type request struct {
@@ -34,6 +35,7 @@ type request struct {
 	Grace  forkbox.Grace `json:"grace,omitempty"`
 	Size   forkbox.Size  `json:"size,omitzero"`
 	Hosts  []byte        `json:"hosts,omitempty"`
+	Have   [2]bool       `json:"have,omitzero"` // which of in and out come along
 }
 
 // execArgs goes with files: in, out, err and the log, as Have says, then the
@@ -44,6 +46,10 @@ type execArgs struct {
 	LogCap int64         `json:"log_cap"`
 	Have   [4]bool       `json:"have"`
 	Extra  []int         `json:"extra,omitempty"`
+	// Enter is how many files to write to come last, by which the exec enters
+	// the cgroup whose name ends with Group.
+	Enter int    `json:"enter,omitempty"`
+	Group string `json:"group,omitempty"`
 }
 
 type reply struct {
@@ -65,6 +71,10 @@ type initConfig struct {
 	Listen   int         `json:"listen"` // the listening socket
 	Net      forkbox.Net `json:"net"`
 	Rootless bool        `json:"rootless"`
+	// Files and MaxFiles are the limits on open files that execs start with;
+	// the Go runtime raises them for init.
+	Files    uint64 `json:"files"`
+	MaxFiles uint64 `json:"max_files"`
 	// A spare has no name yet; these are the files that will say it.
 	Spare   bool `json:"spare,omitempty"`
 	HostsFD int  `json:"hosts_fd,omitempty"`

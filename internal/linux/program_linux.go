@@ -1,0 +1,59 @@
+package linux
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// Enter moves the child into the cgroup behind a `tasks` or `cgroup.procs`
+// file that is open for writing: zero means who writes. The rights are those of
+// whoever opened the file.
+func (s *Script) Enter(fds ...int) {
+	for _, fd := range fds {
+		s.free(s.Do("enter the cgroup", unix.SYS_WRITE, fd, []byte("0"), 1))
+	}
+}
+
+// Become makes the child another user.
+func (s *Script) Become(uid, gid uint32, groups []uint32) {
+	list := make([]byte, 0, 4*len(groups))
+	for _, g := range groups {
+		list = append(list, byte(g), byte(g>>8), byte(g>>16), byte(g>>24))
+	}
+	s.free(s.Do("set groups", unix.SYS_SETGROUPS, len(groups), list))
+	s.free(s.Do("set the group", unix.SYS_SETGID, int(gid)))
+	s.free(s.Do("set the user", unix.SYS_SETUID, int(uid)))
+}
+
+// StepChdir is what a [StepError] says of a directory that cannot be entered.
+const StepChdir = "enter the directory"
+
+// Chdir changes the child's directory.
+func (s *Script) Chdir(dir string) { s.free(s.Do(StepChdir, unix.SYS_CHDIR, dir)) }
+
+// Place gives the program files under numbers of their own. A number that is
+// missing is closed in the program. high is above all the numbers.
+func (s *Script) Place(files map[int]int, high int) {
+	first := s.used
+	s.above = high
+	copies := map[int]Reg{}
+	for number, fd := range files {
+		// Out of the way first: one's number may be another's file.
+		copies[number] = s.Do("move a file", unix.SYS_FCNTL, fd, unix.F_DUPFD_CLOEXEC, high)
+	}
+	for number, from := range copies {
+		s.Do("place a file", unix.SYS_DUP3, from, number, 0)
+		s.used = first + Reg(len(files))
+	}
+	s.free(first)
+}
+
+// Terminal makes the terminal open as stdin the session's own.
+func (s *Script) Terminal() { s.free(s.Do("take the terminal", unix.SYS_IOCTL, 0, unix.TIOCSCTTY, 1)) }
+
+// StepExec is what a [StepError] says of a program that cannot be executed.
+const StepExec = "execute the program"
+
+// Run executes the program at path.
+func (s *Script) Run(path string, argv, env []string) {
+	s.Do(StepExec, unix.SYS_EXECVE, path, s.vector(argv), s.vector(env))
+}

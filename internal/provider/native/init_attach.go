@@ -1,0 +1,57 @@
+//go:build linux
+
+package native
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+)
+
+// attach relays what an exec writes from now on to another caller as well, and
+// what that one writes to the exec, if it reads anything.
+func (c *child) attach(have [2]bool, files []*os.File) error {
+	var in, out *os.File
+	for i, slot := range []**os.File{&in, &out} {
+		if have[i] && len(files) > 0 {
+			*slot, files = files[0], files[1:]
+		}
+	}
+	closeAll(files...)
+	if out != nil {
+		if err := c.shareOutput(out); err != nil {
+			closeAll(in)
+			return err
+		}
+	}
+	switch {
+	case in == nil:
+	case c.tty != nil:
+		go typeInto(c.tty, in)
+	case c.stdin != nil:
+		go func() { typeInto(c.stdin, in); c.stdin.Close() }()
+	default:
+		in.Close()
+	}
+	return nil
+}
+
+// shareOutput gives each stream a descriptor of its own: they end apart.
+func (c *child) shareOutput(out *os.File) error {
+	defer out.Close()
+	select {
+	case <-c.end:
+		return forkbox.Errorf(forkbox.NotFound, "attach to exec "+c.id, "it has ended")
+	default:
+	}
+	for _, r := range c.out {
+		fd, err := unix.FcntlInt(out.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+		if err != nil {
+			return err
+		}
+		r.share(os.NewFile(uintptr(fd), "attached"))
+	}
+	return nil
+}

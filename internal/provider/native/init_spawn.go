@@ -1,0 +1,117 @@
+//go:build linux
+
+package native
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
+)
+
+// spawnArgs is what the process of an exec begins with.
+type spawnArgs struct {
+	path  string
+	dir   string
+	env   []string
+	files map[int]*os.File // by their number in the process
+	ctty  bool             // stdin is its terminal
+	who   *syscall.Credential
+	ends  []*os.File // the child's ends; ours to close once it has them
+	umask *int
+	enter []*os.File // writing to them enters its cgroup
+}
+
+func (s *spawnArgs) closeChildEnds() { closeAll(s.ends...) }
+
+// spawnLimit is how long a process may take from its fork to its exec. A
+// program on a filesystem that hangs fails one exec.
+const spawnLimit = 30 * time.Second
+
+// spawn starts the process of an exec. It enters its cgroup and takes its
+// limits on itself before it is anybody else's program, so that nothing it
+// starts can be outside.
+func (p *pid1) spawn(c *child, args *execArgs, s *spawnArgs) error {
+	if slices.ContainsFunc(slices.Concat(args.Argv, s.env, []string{s.path, s.dir}), hasNUL) {
+		return forkbox.Errorf(forkbox.Invalid, "run a command", "an argument or variable has a zero byte")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.execs[c.id] != nil {
+		return forkbox.Errorf(forkbox.Exists, "run a command", "exec %s runs already", c.id)
+	}
+	born, err := s.script(args, p.config).Fork(0)
+	if err != nil {
+		return startError(args.Argv[0], err, args.Dir)
+	}
+	unix.Close(born.PIDFD)
+	select {
+	case p.spawned <- struct{}{}:
+	default:
+	}
+	if _, err := born.Wait(spawnLimit); err != nil {
+		_ = syscall.Kill(born.PID, syscall.SIGKILL) // where it hangs; else it is gone
+		return startFailed(args, err)
+	}
+	c.pid = born.PID
+	p.execs[c.id], p.byPID[born.PID] = c, c
+	return nil
+}
+
+func hasNUL(text string) bool { return strings.IndexByte(text, 0) >= 0 }
+
+// startFailed blames the program, the directory, or the host.
+func startFailed(args *execArgs, err error) error {
+	var step *linux.StepError
+	if !errors.As(err, &step) {
+		return startError(args.Argv[0], err, args.Dir)
+	}
+	if step.What == linux.StepExec || step.What == linux.StepChdir {
+		return startError(args.Argv[0], step.Errno, args.Dir)
+	}
+	return forkbox.Errorf(forkbox.Internal, "run "+args.Argv[0], "%w", step)
+}
+
+// script is the process between its fork and its program.
+func (s *spawnArgs) script(args *execArgs, config initConfig) *linux.Script {
+	b := linux.NewScript()
+	for _, f := range s.enter {
+		b.Enter(int(f.Fd()))
+	}
+	b.Session()
+	b.OpenFiles(fileLimit(args.Limits, config))
+	if s.who != nil {
+		b.Become(s.who.Uid, s.who.Gid, s.who.Groups)
+	}
+	b.Chdir(s.dir)
+	if s.umask != nil {
+		b.Umask(*s.umask & 0o777)
+	}
+	fds := map[int]int{}
+	for number, f := range s.files {
+		fds[number] = int(f.Fd())
+	}
+	b.Place(fds, forkbox.MaxFD+1)
+	if s.ctty {
+		b.Terminal()
+	}
+	b.Run(s.path, args.Argv, s.env)
+	return b
+}
+
+// fileLimit is the limit on open files: what the user has or, where the exec
+// has one of its own, that and no more.
+func fileLimit(limits forkbox.Limits, config initConfig) unix.Rlimit {
+	if n, has := limits[forkbox.Files]; has && n != forkbox.Unlimited {
+		n := min(uint64(n), config.MaxFiles)
+		return unix.Rlimit{Cur: n, Max: n}
+	}
+	return unix.Rlimit{Cur: config.Files, Max: config.MaxFiles}
+}
