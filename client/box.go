@@ -20,6 +20,8 @@ type CreateRequest struct {
 	Env          forkbox.Strings `json:"env,omitempty"`
 	Net          forkbox.Net     `json:"net,omitempty"`
 	AllowSecrets []string        `json:"allow_secrets,omitempty"`
+	// Wish is what limits it is to have.
+	Wish forkbox.Wish `json:"wish,omitzero"`
 }
 
 // StopRequest says how long processes get to end by themselves. A nil Grace is

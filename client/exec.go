@@ -26,6 +26,8 @@ type ExecRequest struct {
 	Stop bool `json:"stop,omitempty"`
 	// Stdin is what a detached exec reads.
 	Stdin []byte `json:"stdin,omitempty"`
+	// Wish is what limits it is to have, beside those of its box.
+	Wish forkbox.Wish `json:"wish,omitzero"`
 }
 
 // SignalRequest sends a signal to an exec.

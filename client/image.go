@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"reflect"
 
 	"github.com/forkbox/forkbox"
 )
@@ -38,8 +39,20 @@ func (c *Client) Export(ctx context.Context, ref string, w io.Writer) error {
 
 // Import makes a box of an archive that Export, or another tool for OCI images,
 // wrote.
-func (c *Client) Import(ctx context.Context, r io.Reader, spec forkbox.ImportSpec) (done forkbox.Import, err error) {
+func (c *Client) Import(ctx context.Context, r io.Reader, spec forkbox.ImportSpec) (forkbox.Import, error) {
+	return c.ImportWith(ctx, r, spec, forkbox.Wish{})
+}
+
+// ImportWith is Import with limits for the box.
+func (c *Client) ImportWith(ctx context.Context, r io.Reader, spec forkbox.ImportSpec, wish forkbox.Wish) (done forkbox.Import, err error) {
 	q := url.Values{}
+	if !reflect.ValueOf(wish).IsZero() {
+		text, err := json.Marshal(wish)
+		if err != nil {
+			return done, forkbox.Errorf(forkbox.Invalid, "import a box", "%w", err)
+		}
+		q.Set("wish", string(text)) // the body is the archive's
+	}
 	for name, value := range map[string]string{"name": spec.Name, "dir": spec.Dir, "net": string(spec.Net)} {
 		if value != "" {
 			q.Set(name, value)

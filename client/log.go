@@ -2,9 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 
 	"github.com/forkbox/forkbox"
@@ -29,23 +26,13 @@ func (c *Client) Logs(ctx context.Context, ref, id string, follow bool, yield fu
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	dec := json.NewDecoder(resp.Body)
-	for {
-		var line LogLine
-		err := dec.Decode(&line)
+	return eachLine(ctx, op, resp.Body, func(line LogLine) error {
 		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return lost(ctx, op, err)
 		case line.Error != nil:
 			return line.Error
 		case line.LogRecord == nil:
-			continue
+			return nil
 		}
-		if err := yield(*line.LogRecord); err != nil {
-			return err
-		}
-	}
+		return yield(*line.LogRecord)
+	})
 }

@@ -13,7 +13,8 @@ const Protocol = "forkbox-exec/1"
 
 // Message is what the two ends of an exec's connection say. The caller begins
 // with stdio, which carries the open files; the daemon answers started or
-// error, and ends with exit. In between the caller may send signal and resize.
+// error, and ends with exit. In between the caller may send signal and resize, and
+// before the answer give-up.
 type Message struct {
 	Type string `json:"type"`
 	// Box and Request are of an exec that follows another on its connection.
@@ -41,6 +42,9 @@ const (
 	MsgExit    = "exit"
 	MsgSignal  = "signal"
 	MsgResize  = "resize"
+	// MsgGiveUp takes back what still waits for its place in the queue. The
+	// answer comes in any case: it names the box where one was made.
+	MsgGiveUp = "give-up"
 )
 
 // Session is an exec that the caller is attached to.
@@ -48,6 +52,7 @@ type Session struct {
 	client *Client
 	conn   *wire.Conn
 	exec   forkbox.Exec
+	making bool        // a box is made for it
 	made   forkbox.Box // by Run
 	onLoss string
 

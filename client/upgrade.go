@@ -28,7 +28,9 @@ type RunRequest struct {
 
 // Run makes a box and runs a command in it: Create and Exec in one step. The
 // box is returned also when the command could not be started; without an id
-// there is none.
+// there is none. So that the answer which names it is never cut off, the end of
+// ctx only takes the request back as long as it waits for its place in the
+// queue.
 func (c *Client) Run(ctx context.Context, req RunRequest, stdio forkbox.Stdio) (forkbox.Box, *Session, error) {
 	s, err := c.attach(ctx, Message{Type: MsgExec, Create: &req.Create, Request: &req.Exec}, "/run", req, stdio)
 	if s == nil {
@@ -41,11 +43,24 @@ func (c *Client) Run(ctx context.Context, req RunRequest, stdio forkbox.Stdio) (
 // one before, with a request for an upgrade otherwise.
 func (c *Client) attach(ctx context.Context, again Message, path string, in any, stdio forkbox.Stdio) (*Session, error) {
 	op := execOp(again.Request.Argv)
-	s := &Session{client: c, onLoss: again.Request.OnDisconnect, ended: make(chan struct{})}
+	s := &Session{client: c, onLoss: again.Request.OnDisconnect, ended: make(chan struct{}), making: again.Create != nil}
 	if s.again(again, stdio) {
 		return s, s.started(ctx, op)
 	}
-	conn, err := c.upgrade(ctx, op, path, in)
+	return s.join(ctx, op, path, in, stdio)
+}
+
+// AttachExec joins an exec that runs: what it writes from now on goes to the
+// caller's files, and what the caller writes to it, if its stdin is open or it
+// has a terminal. To close the session leaves the exec as it is.
+func (c *Client) AttachExec(ctx context.Context, ref, id string, stdio forkbox.Stdio) (*Session, error) {
+	s := &Session{client: c, onLoss: KeepOnDisconnect, ended: make(chan struct{})}
+	return s.join(ctx, "attach to exec "+id, boxPath(ref, "execs", id, "attach"), nil, stdio)
+}
+
+// join upgrades a connection for the session.
+func (s *Session) join(ctx context.Context, op, path string, in any, stdio forkbox.Stdio) (*Session, error) {
+	conn, err := s.client.upgrade(ctx, op, path, in)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +146,7 @@ func (s *Session) hand(first Message, stdio forkbox.Stdio) error {
 
 // started hears whether the command started.
 func (s *Session) started(ctx context.Context, op string) error {
-	stop := interrupt(ctx, s.conn.Unix())
+	stop := s.heed(ctx)
 	var msg Message
 	got, err := s.conn.Recv(&msg)
 	closeFiles(got)
@@ -153,6 +168,16 @@ func (s *Session) started(ctx context.Context, op string) error {
 	}
 	s.conn.Close()
 	return err
+}
+
+// heed hangs up when ctx ends before the answer came; where the answer has to be
+// heard, it asks for it instead.
+func (s *Session) heed(ctx context.Context) (stop func()) {
+	if !s.making {
+		return interrupt(ctx, s.conn.Unix())
+	}
+	undo := context.AfterFunc(ctx, func() { s.conn.Send(Message{Type: MsgGiveUp}) })
+	return func() { undo() }
 }
 
 // interrupt makes reads and writes on conn fail when ctx ends, until the

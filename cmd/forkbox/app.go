@@ -110,16 +110,20 @@ func (a *app) addVerbs(root *cobra.Command) {
 		verbs []*cobra.Command
 	}{
 		{groupStart, []*cobra.Command{a.runVerb(), a.newVerb(), a.shellVerb(), a.execVerb()}},
-		{groupLook, []*cobra.Command{a.lsVerb(), a.showVerb(), a.diffVerb(), a.statusVerb(), a.psVerb(), a.logsVerb()}},
+		{groupLook, []*cobra.Command{
+			a.lsVerb(), a.showVerb(), a.diffVerb(), a.statusVerb(), a.psVerb(), a.logsVerb(),
+			a.execsVerb(), a.attachVerb(), a.statsVerb(), a.topVerb(), a.eventsVerb(),
+		}},
 		{groupLand, []*cobra.Command{a.applyVerb(), a.undoVerb(), a.receiptsVerb(), a.syncVerb(), a.discardVerb()}},
 		{groupSave, []*cobra.Command{
 			a.snapshotVerb(), a.snapshotsVerb(), a.rollbackVerb(), a.forkVerb(), a.treeVerb(), a.templateVerb(),
 			a.exportVerb(), a.importVerb(), a.pushVerb(), a.pullVerb(),
 		}},
 		{groupManage, []*cobra.Command{
-			a.startVerb(), a.stopVerb(), a.killVerb(), a.rmVerb(), a.keepVerb(), a.gcVerb(), a.duVerb(),
+			a.startVerb(), a.stopVerb(), a.pauseVerb(), a.resumeVerb(), a.killVerb(), a.setVerb(), a.extendVerb(),
+			a.rmVerb(), a.keepVerb(), a.gcVerb(), a.duVerb(),
 		}},
-		{groupMachine, []*cobra.Command{a.doctorVerb(), a.serveVerb(), a.versionVerb(), a.completionVerb(), a.manVerb()}},
+		{groupMachine, []*cobra.Command{a.doctorVerb(), a.storeVerb(), a.queueVerb(), a.serveVerb(), a.versionVerb(), a.completionVerb(), a.manVerb()}},
 	}
 	for _, group := range groups {
 		for _, verb := range group.verbs {

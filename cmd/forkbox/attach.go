@@ -65,12 +65,17 @@ func (at *attachment) run(early context.Context, signals *signals, req client.Ex
 }
 
 func (at *attachment) start(early context.Context, req client.ExecRequest, stdio forkbox.Stdio) (session *client.Session, err error) {
+	defer at.progressOf(at.place("starting "+printable(req.Argv[0]), req.Wish.Ticket))()
 	if at.create == nil {
 		return at.client.Exec(early, at.box, req, stdio)
 	}
-	// From here on a box may exist, and whatever happens it is cleaned up: a
-	// signal must not cut off the answer that names it.
-	at.made, session, err = at.client.Run(context.WithoutCancel(early), client.RunRequest{Create: *at.create, Exec: req}, stdio)
+	at.create.Wish.Ticket = req.Wish.Ticket // one caller has one place, first for the box and then for the command
+	// A box may exist from here on, and whatever happens it is cleaned up: Run
+	// returns it also when a signal takes the request back.
+	at.made, session, err = at.client.Run(early, client.RunRequest{Create: *at.create, Exec: req}, stdio)
+	if err != nil && early.Err() != nil {
+		err = early.Err()
+	}
 	return session, err
 }
 

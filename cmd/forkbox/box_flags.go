@@ -18,6 +18,7 @@ type boxFlags struct {
 	template string
 	net      string
 	secrets  []string
+	limits   limitFlags
 }
 
 func (f *boxFlags) add(a *app, cmd *cobra.Command) {
@@ -31,6 +32,7 @@ func (f *boxFlags) add(a *app, cmd *cobra.Command) {
 	cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions)
 	cmd.RegisterFlagCompletionFunc("from", a.completeOrigins)
 	cmd.RegisterFlagCompletionFunc("template", a.completeTemplates(0))
+	f.limits.addWait(cmd)
 }
 
 // request is the box to make. A fork of reality is one as the caller sees it:
@@ -38,6 +40,9 @@ func (f *boxFlags) add(a *app, cmd *cobra.Command) {
 func (f *boxFlags) request(ctx context.Context, a *app, c *client.Client) (client.CreateRequest, error) {
 	req := client.CreateRequest{Name: f.name, Template: f.template, Net: forkbox.Net(f.net), AllowSecrets: f.allowed()}
 	from, err := f.checkOrigin()
+	if err == nil {
+		req.Wish, err = withProject(f.limits.wish())
+	}
 	switch {
 	case err != nil || f.template != "":
 		return req, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,28 @@ func (a *app) completeBoxThenSnapshot(cmd *cobra.Command, args []string, word st
 		return a.snapshotNames(cmd.Context(), args[0], ""), noFiles
 	}
 	return nil, noFiles
+}
+
+// completeBoxThenExec offers a box, and then the ids of its execs, the latest
+// first.
+func (a *app) completeBoxThenExec(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.completeBoxes(1)(cmd, args, word)
+	}
+	if len(args) > 1 {
+		return nil, noFiles
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
+	defer cancel()
+	list, err := a.shyClient().Execs(ctx, args[0])
+	if err != nil {
+		return nil, noFiles
+	}
+	var ids []string
+	for _, e := range slices.Backward(list) {
+		ids = append(ids, e.ID+"\t"+exitText(execExit(e))+": "+commandLine(e.Argv))
+	}
+	return ids, noFiles | cobra.ShellCompDirectiveKeepOrder
 }
 
 func (a *app) snapshotNames(ctx context.Context, box, before string) []string {

@@ -19,7 +19,8 @@ func (a *app) doctorVerb() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say what this host can do, and what would help where it cannot",
 		Long: `Try what forkbox needs on this host, for real, and say for each no what would help.
-Also lists what is hidden in a box. The exit code is 125 when something fails.`,
+Also says how limits are held here, what boxes are kept in, and what is hidden in a
+box. The exit code is 125 when something fails.`,
 		Example:           "  forkbox doctor\n  forkbox doctor --json | jq -r '.checks[] | select(.status==\"fail\").remedy'",
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -52,6 +53,7 @@ func (a *app) examine(ctx context.Context) []forkbox.Check {
 		}
 	}
 	checks = append([]forkbox.Check{reach}, checks...)
+	checks = append(checks, limitChecks(ctx, c)...)
 	return append(checks, hiddenVariables(os.Environ()))
 }
 

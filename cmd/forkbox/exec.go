@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
+	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
 	"github.com/spf13/cobra"
 )
@@ -13,37 +15,45 @@ import (
 func (a *app) execVerb() *cobra.Command {
 	e := &execer{app: a}
 	cmd := &cobra.Command{
-		Use:   "exec [-i] [-t] [-d] [-e K=V] [-w DIR] [-u USER] [--timeout D] BOX -- CMD…",
+		Use:   "exec [-i] [-t] [-d] [-e K=V] [-w DIR] [-u USER] [--timeout D] [limits] BOX -- CMD…",
 		Short: "Run a command in a box",
 		Long: `Run a command in a box, with the caller's working directory and environment. A box
 at rest wakes for it. Stdin is empty unless -i is given. The exit code is the
 command's own.
 
 With -t the command has a terminal. With -d nobody waits for it: the exec's id is
-printed, and its output is in: forkbox logs BOX EXEC.
+printed, and its output is in: forkbox logs BOX EXEC. forkbox execs lists it,
+forkbox attach joins it, and it ends when the box stops. With -d and -i it reads
+what stdin has; where stdin is a terminal, and with --open, its stdin stays open
+for forkbox attach.
+
+Limits are the command's own, within those of its box: what it starts counts too.
 
 With --json the exec is on stdout when it has ended, and the command's own stdout
 goes to stderr.`,
 		Example: `  forkbox exec try -- make test
   forkbox exec -it try -- python3
   echo hello | forkbox exec -i try -- cat
-  forkbox exec -d try -- ./server --port 8000`,
+  forkbox exec -d try -- ./server --port 8000
+  forkbox exec --memory 512m --cpus 0.5 --timeout 5m try -- make test`,
 		Args:              needs(1, "a box and a command: forkbox exec BOX -- CMD…"),
 		ValidArgsFunction: a.completeBoxes(1),
 		RunE:              func(cmd *cobra.Command, args []string) error { return e.parse(cmd, args) },
 	}
 	e.flags.add(cmd)
+	e.flags.addLimits(cmd)
 	cmd.Flags().StringVarP(&e.flags.user, "user", "u", "", "run as this `user` of the box")
 	cmd.Flags().BoolVarP(&e.stdin, "interactive", "i", false, "pass stdin on")
 	cmd.Flags().BoolVarP(&e.tty, "tty", "t", false, "give the command a terminal")
 	cmd.Flags().BoolVarP(&e.detach, "detach", "d", false, "start it and return")
+	cmd.Flags().BoolVar(&e.open, "open", false, "with -d: keep its stdin open for forkbox attach")
 	return cmd
 }
 
 type execer struct {
 	*app
-	flags              execFlags
-	stdin, tty, detach bool
+	flags                    execFlags
+	stdin, tty, detach, open bool
 }
 
 // parse allows flags before and after BOX, and needs no -- before CMD.
@@ -60,24 +70,25 @@ func (e *execer) parse(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if e.open && !e.detach {
+		return errors.New("--open is for a command that is started with -d")
+	}
 	if e.detach {
 		return e.start(cmd.Context(), box, req)
 	}
 	return e.run(cmd.Context(), box, req)
 }
 
-func (e *execer) start(ctx context.Context, box string, req client.ExecRequest) error {
-	if e.stdin {
-		var err error
-		if req.Stdin, err = io.ReadAll(io.LimitReader(os.Stdin, 4<<20+1)); err != nil {
-			return err
-		}
-		if len(req.Stdin) > 4<<20 {
-			return fmt.Errorf("with -d stdin may be 4 MiB at most")
-		}
+func (e *execer) start(ctx context.Context, box string, req client.ExecRequest) (err error) {
+	if err := e.detachedStdin(&req); err != nil {
+		return err
 	}
 	req.TTY, req.OnDisconnect = e.tty, client.KeepOnDisconnect
-	exec, err := e.client().ExecDetached(ctx, box, req)
+	var exec forkbox.Exec
+	err = e.inLine(ctx, "starting "+req.Argv[0], req.Wish.Ticket, func(ctx context.Context) error {
+		exec, err = e.client().ExecDetached(ctx, box, req)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -86,6 +97,25 @@ func (e *execer) start(ctx context.Context, box string, req client.ExecRequest) 
 	}
 	_, err = fmt.Fprintln(e.stdout, exec.ID)
 	return err
+}
+
+// detachedStdin is what a command reads that nobody waits for: all that is
+// there, or what somebody types who attaches to it later.
+func (e *execer) detachedStdin(req *client.ExecRequest) (err error) {
+	if e.open || e.stdin && isTerminal(os.Stdin) {
+		req.Open = true
+		return nil
+	}
+	if !e.stdin {
+		return nil
+	}
+	if req.Stdin, err = io.ReadAll(io.LimitReader(os.Stdin, 4<<20+1)); err != nil {
+		return err
+	}
+	if len(req.Stdin) > 4<<20 {
+		return errors.New("with -d stdin may be 4 MiB at most")
+	}
+	return nil
 }
 
 func (e *execer) run(ctx context.Context, box string, req client.ExecRequest) error {

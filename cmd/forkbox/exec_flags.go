@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
@@ -17,7 +17,8 @@ type execFlags struct {
 	env     []string
 	dir     string
 	user    string
-	timeout time.Duration
+	timeout timeoutFlag
+	limits  limitFlags
 }
 
 func (f *execFlags) add(cmd *cobra.Command) {
@@ -25,7 +26,14 @@ func (f *execFlags) add(cmd *cobra.Command) {
 	flags.SetInterspersed(false) // what follows the command is the command's
 	flags.StringArrayVarP(&f.env, "env", "e", nil, "set a variable: `K=V`, or K for its value here (repeatable)")
 	flags.StringVarP(&f.dir, "workdir", "w", "", "run in this `directory` of the box")
-	flags.DurationVar(&f.timeout, "timeout", 0, "end the command after this time, with exit code 124")
+	flags.Var(&f.timeout, "timeout", "end the command after this time, with exit code 124; 0 is never")
+	cmd.RegisterFlagCompletionFunc("timeout", cobra.NoFileCompletions)
+}
+
+// addLimits is for verbs that run a command in a box that is there already.
+func (f *execFlags) addLimits(cmd *cobra.Command) {
+	f.limits.addForExec(cmd)
+	f.limits.addWait(cmd)
 }
 
 // request is what to run. The command ends when this process does: a caller
@@ -40,10 +48,21 @@ func (f *execFlags) request(argv []string) (client.ExecRequest, error) {
 		return client.ExecRequest{}, err
 	}
 	return client.ExecRequest{
-		ExecSpec:     forkbox.ExecSpec{Argv: argv, Dir: dir, Here: f.dir == "", Env: os.Environ(), User: f.user, Timeout: f.timeout, Umask: callerUmask()},
+		ExecSpec:     forkbox.ExecSpec{Argv: argv, Dir: dir, Here: f.dir == "", Env: os.Environ(), User: f.user, Timeout: f.timeout.span(), Umask: callerUmask()},
 		ExtraEnv:     env,
+		Wish:         f.timed(f.limits.wish()),
 		OnDisconnect: client.KillOnDisconnect,
 	}, nil
+}
+
+// timed is a wish with the timeout in it.
+func (f *execFlags) timed(wish forkbox.Wish) forkbox.Wish {
+	if f.timeout.set {
+		limits := forkbox.Limits{forkbox.Timeout: f.timeout.value}
+		maps.Copy(limits, wish.Limits)
+		wish.Limits = limits
+	}
+	return wish
 }
 
 func (f *execFlags) workdir() (string, error) {

@@ -6,14 +6,16 @@ import (
 	"fmt"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) forkVerb() *cobra.Command {
-	var spec forkbox.ForkSpec
+	var req client.ForkRequest
+	var limits limitFlags
 	var net string
 	cmd := &cobra.Command{
-		Use:   "fork [--count N] [--net none|host] BOX[@SNAPSHOT] [NAME]",
+		Use:   "fork [--count N] [--net none|host] [limits] BOX[@SNAPSHOT] [NAME]",
 		Short: "Make other boxes of a box",
 		Long: `Make a box that begins as another one is now, or was at a snapshot, and print its
 name. From then on the two have nothing to do with each other. BOX@ is the last
@@ -21,35 +23,40 @@ snapshot of BOX.
 
 With --count there are several, of the same moment, each with a number after
 NAME. A child that cannot be made is reported on stderr, and the exit code is 1;
-the others are there.`,
+the others are there.
+
+The children have the limits of the box, but for those that flags name.`,
 		Example: `  forkbox fork try
   forkbox fork try@green other
   forkbox fork --count 3 try attempt
+  forkbox fork --count 3 --memory 1g try small
   forkbox fork --count 8 --json try | jq -r '.children[].name'`,
 		Args:              between(1, 2, "a box: forkbox fork BOX[@SNAPSHOT] [NAME]"),
 		ValidArgsFunction: a.completeRefs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if spec.Count < 1 {
+			if req.Count < 1 {
 				return errors.New("--count is one at least")
 			}
-			spec.Name, spec.Net = append(args, "")[1], forkbox.Net(net)
-			return a.fork(cmd.Context(), args[0], spec)
+			req.Name, req.Net, req.Wish = append(args, "")[1], forkbox.Net(net), limits.wish()
+			return a.fork(cmd.Context(), args[0], req)
 		},
 	}
-	cmd.Flags().IntVar(&spec.Count, "count", 1, "how many")
+	cmd.Flags().IntVar(&req.Count, "count", 1, "how many")
 	cmd.Flags().StringVar(&net, "net", "", "network: none or host (default: as BOX has it)")
 	cmd.RegisterFlagCompletionFunc("net", cobra.FixedCompletions([]string{"none", "host"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("count", cobra.NoFileCompletions)
+	limits.addForBox(cmd)
+	limits.addWait(cmd)
 	return cmd
 }
 
 // someFailed is what fork exits with when not all children were made.
 const someFailed = exitStatus(1)
 
-func (a *app) fork(ctx context.Context, ref string, spec forkbox.ForkSpec) error {
+func (a *app) fork(ctx context.Context, ref string, req client.ForkRequest) error {
 	var made forkbox.Fork
-	err := a.patiently(ctx, "forking "+ref, func(ctx context.Context) (err error) {
-		made, err = a.client().Fork(ctx, ref, spec)
+	err := a.inLine(ctx, "forking "+ref, req.Wish.Ticket, func(ctx context.Context) (err error) {
+		made, err = a.client().ForkWith(ctx, ref, req)
 		return err
 	})
 	if err != nil {

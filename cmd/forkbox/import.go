@@ -11,8 +11,9 @@ import (
 
 func (a *app) importVerb() *cobra.Command {
 	var net string
+	var limits limitFlags
 	cmd := &cobra.Command{
-		Use:   "import [--net none|host] FILE|- [NAME]",
+		Use:   "import [--net none|host] [limits] FILE|- [NAME]",
 		Short: "Make a box of a file that export wrote",
 		Long: `Make a box of what forkbox export wrote, here or on another machine, and print its
 name. FILE may be any other OCI image, too: in a tar, or the directory of a
@@ -22,20 +23,23 @@ Changes that were made on another machine are taken as they are. How this one
 differs from it, in its packages for instance, is on stderr.`,
 		Example: `  forkbox import try.tar
   forkbox import try.tar again
+  forkbox import --memory 2g --ttl 1h try.tar
   ssh elsewhere forkbox export try | forkbox import -`,
 		Args:              between(1, 2, "a file: forkbox import FILE [NAME]"),
 		ValidArgsFunction: completeOneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec := forkbox.ImportSpec{Name: append(args, "")[1], Net: forkbox.Net(net)}
-			return a.importFile(cmd.Context(), args[0], spec)
+			return a.importFile(cmd.Context(), args[0], spec, limits.wish())
 		},
 	}
 	cmd.Flags().StringVar(&net, "net", "", "network: none (loopback only; if nothing is said) or host")
 	cmd.RegisterFlagCompletionFunc("net", cobra.FixedCompletions([]string{"none", "host"}, cobra.ShellCompDirectiveNoFileComp))
+	limits.addForBox(cmd)
+	limits.addWait(cmd)
 	return cmd
 }
 
-func (a *app) importFile(ctx context.Context, file string, spec forkbox.ImportSpec) error {
+func (a *app) importFile(ctx context.Context, file string, spec forkbox.ImportSpec, wish forkbox.Wish) error {
 	in, err := openArchive(file, true)
 	if err != nil {
 		return err
@@ -43,14 +47,14 @@ func (a *app) importFile(ctx context.Context, file string, spec forkbox.ImportSp
 	defer in.Close()
 	c := a.client()
 	defer c.Close()
-	return a.importFrom(ctx, c, in, spec)
+	return a.importFrom(ctx, c, in, spec, wish)
 }
 
-func (a *app) importFrom(ctx context.Context, c *client.Client, in *archive, spec forkbox.ImportSpec) error {
+func (a *app) importFrom(ctx context.Context, c *client.Client, in *archive, spec forkbox.ImportSpec, wish forkbox.Wish) error {
 	moved := &flow{what: "importing " + printable(in.name), total: in.size}
 	var done forkbox.Import
 	err := a.tidily(ctx, moved.text, func(ctx context.Context) (err error) {
-		done, err = c.Import(ctx, moved.reader(in), spec)
+		done, err = c.ImportWith(ctx, moved.reader(in), spec, wish)
 		return err
 	})
 	if err != nil {

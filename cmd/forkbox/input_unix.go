@@ -46,6 +46,9 @@ type liveInput struct {
 	from, to    *os.File
 	woken, wake *os.File // a pipe whose closing ends the wait
 	done        chan struct{}
+
+	keys  *detachKeys // where the caller can leave the command alone: how,
+	leave func()      // and what happens then
 }
 
 func newLiveInput(from, to *os.File) (*liveInput, error) {
@@ -69,10 +72,25 @@ func (r *liveInput) run() {
 		case n <= 0:
 			return
 		}
-		if _, err := r.to.Write(buf[:n]); err != nil {
+		if !r.pass(buf[:n]) {
 			return
 		}
 	}
+}
+
+// pass writes what was read; false means stop.
+func (r *liveInput) pass(text []byte) bool {
+	detach := false
+	if r.keys != nil {
+		text, detach = r.keys.pass(text)
+	}
+	if _, err := r.to.Write(text); err != nil {
+		return false
+	}
+	if detach {
+		r.leave()
+	}
+	return !detach
 }
 
 // ready waits until there is something to read; false means stop. A process in

@@ -21,7 +21,7 @@ the signal is sent to the command and nothing else happens.`,
 		Example: `  forkbox kill try 3
   forkbox kill -s HUP try 3`,
 		Args:              exactly(2, "a box and an exec: forkbox kill BOX EXEC"),
-		ValidArgsFunction: a.completeBoxes(1),
+		ValidArgsFunction: a.completeBoxThenExec,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.kill(cmd.Context(), args[0], args[1], name); err != nil || !a.json {
 				return err

@@ -16,12 +16,13 @@ func (a *app) logsVerb() *cobra.Command {
 		Short: "Print the output of a command that ran in a box",
 		Long: `Print what an exec wrote: stdout to stdout, stderr to stderr. Without EXEC it is
 the latest of the box. Output is kept up to a cap; when some was dropped, a note
-on stderr says how much.
+on stderr says how much. Another says what ended the command, where that was not
+the command itself.
 
 With --json: {"exec":{…},"records":[…]}, the data in base64.`,
 		Example:           "  forkbox logs try\n  forkbox logs -f try 3",
 		Args:              cobra.MatchAll(needs(1, "a box: forkbox logs BOX [EXEC]"), cobra.MaximumNArgs(2)),
-		ValidArgsFunction: a.completeBoxes(1),
+		ValidArgsFunction: a.completeBoxThenExec,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c := a.client()
 			exec, err := findExec(cmd.Context(), c, args)
@@ -70,6 +71,9 @@ func (a *app) logs(ctx context.Context, c *client.Client, exec forkbox.Exec, fol
 	}
 	if out := exec.Output; out != nil && out.Dropped > 0 {
 		a.say("note: %s were not kept; the cap is %s per command", size(out.Dropped), size(out.Cap))
+	}
+	if !plainExit(exec.Exit) {
+		a.say("note: %s", exitText(execExit(exec)))
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 func (a *app) newVerb() *cobra.Command {
 	var flags boxFlags
 	cmd := &cobra.Command{
-		Use:   "new [--name N] [--from FROM|--template T] [--net none|host] [--allow-secrets X]…",
+		Use:   "new [--name N] [--from FROM|--template T] [--net none|host] [--allow-secrets X]… [limits]",
 		Short: "Make a box: a clone of this machine to work in",
 		Long: `Make a box and print its name. It is a clone of this machine as it is now, in the
 current directory and with the current environment. Nothing runs in it yet, and
@@ -20,13 +20,19 @@ it costs nothing but what will change in it.
 With --from it is made of something else: BOX@SNAPSHOT (BOX@ is its last one); an
 OCI image, oci:LAYOUT, which is a directory or a tar; a root filesystem, tar:FILE;
 a directory, dir:DIR; or empty. - for a file is stdin. Such a box has a directory
-and an environment of its own. So has one that is made from a --template.`,
+and an environment of its own. So has one that is made from a --template.
+
+Limits are those of the flags, else of the forkbox.yaml of the project around the
+current directory, else the daemon's own; forkbox show says which hold and where
+each came from. One that this host cannot enforce is refused, unless with
+--limits best-effort. Where the host is full the box waits for its place: --wait.`,
 		Example: `  forkbox new --name try
   box=$(forkbox new --net host)
   forkbox new --from try@green
   forkbox new --from oci:image.tar --name alpine
   zstd -dc root.tar.zst | forkbox new --from tar:-
-  forkbox new --template deps`,
+  forkbox new --template deps
+  forkbox new --memory 2g --cpus 1.5 --disk 5g --pids 512 --ttl 2h`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -37,7 +43,7 @@ and an environment of its own. So has one that is made from a --template.`,
 				return err
 			}
 			var box forkbox.Box
-			err = a.patiently(cmd.Context(), "making a box", func(ctx context.Context) error {
+			err = a.inLine(cmd.Context(), "making a box", req.Wish.Ticket, func(ctx context.Context) error {
 				box, err = c.Create(ctx, req)
 				return err
 			})
@@ -52,5 +58,6 @@ and an environment of its own. So has one that is made from a --template.`,
 		},
 	}
 	flags.add(a, cmd)
+	flags.limits.addForBox(cmd)
 	return cmd
 }

@@ -27,8 +27,10 @@ func (a *app) printJSON(doc any) error {
 func (a *app) say(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
 
 // table aligns columns. The rows are written by the caller, tab separated.
-func (a *app) table(head string, rows func(w io.Writer)) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+func (a *app) table(head string, rows func(w io.Writer)) error { return tableTo(a.stdout, head, rows) }
+
+func tableTo(out io.Writer, head string, rows func(w io.Writer)) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if head != "" {
 		fmt.Fprintln(w, head)
 	}

@@ -18,8 +18,9 @@ import (
 func (a *app) pullVerb() *cobra.Command {
 	var net string
 	var plain bool
+	var limits limitFlags
 	cmd := &cobra.Command{
-		Use:   "pull [--net none|host] [--plain-http] REGISTRY/REPO:TAG [NAME]",
+		Use:   "pull [--net none|host] [--plain-http] [limits] REGISTRY/REPO:TAG [NAME]",
 		Short: "Make a box of an image in a registry",
 		Long: `Fetch what forkbox push put into a registry, or any other OCI image, make a box of
 it as forkbox import does, and print its name. A pull that was interrupted goes on
@@ -32,17 +33,19 @@ Who you are to the registry is read from docker's configuration (DOCKER_CONFIG, 
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec := forkbox.ImportSpec{Name: append(args, "")[1], Net: forkbox.Net(net)}
-			return a.pull(cmd.Context(), args[0], plain, spec)
+			return a.pull(cmd.Context(), args[0], plain, spec, limits.wish())
 		},
 	}
 	cmd.Flags().StringVar(&net, "net", "", "network: none (loopback only; if nothing is said) or host")
 	cmd.RegisterFlagCompletionFunc("net", cobra.FixedCompletions([]string{"none", "host"}, cobra.ShellCompDirectiveNoFileComp))
 	addPlainHTTP(cmd, &plain)
+	limits.addForBox(cmd)
+	limits.addWait(cmd)
 	return cmd
 }
 
 // pull keeps what has come in the user's cache until there is a box of it.
-func (a *app) pull(ctx context.Context, image string, plain bool, spec forkbox.ImportSpec) error {
+func (a *app) pull(ctx context.Context, image string, plain bool, spec forkbox.ImportSpec, wish forkbox.Wish) error {
 	name, err := registry.Parse(image)
 	if err != nil {
 		return err
@@ -62,7 +65,7 @@ func (a *app) pull(ctx context.Context, image string, plain bool, spec forkbox.I
 	defer in.Close()
 	c := a.client()
 	defer c.Close()
-	if err := a.importFrom(ctx, c, in, spec); err != nil {
+	if err := a.importFrom(ctx, c, in, spec, wish); err != nil {
 		return err
 	}
 	return forkbox.Wrap("clear the cache", os.RemoveAll(dir))

@@ -14,7 +14,7 @@ import (
 func (a *app) runVerb() *cobra.Command {
 	r := &runner{app: a}
 	cmd := &cobra.Command{
-		Use:   "run [--apply] [--keep|--discard] [--name N] [--from FROM|--template T] [--net none|host] [flags] -- CMD…",
+		Use:   "run [--apply] [--keep|--discard] [--name N] [--from FROM|--template T] [--net none|host] [limits] [flags] -- CMD…",
 		Short: "Run a command on a clone of this machine and see what it changed",
 		Long: `Run a command on a clone of this machine. Reality stays as it is. Afterwards a
 summary of what changed is on stderr, every deletion included, and on a terminal
@@ -36,6 +36,9 @@ With --from or --template the box is made of something else than this machine, a
 forkbox new does it. The command then runs in that box's own directory, with its
 own environment.
 
+Limits hold for the box, as with forkbox new; --timeout is the command's. What
+ended the command, where that was a limit, is on stderr in one line.
+
 With --json the document, with box, exec and summary, is on stdout when the
 command has ended, and the command's own stdout goes to stderr. There is no
 question then.`,
@@ -44,11 +47,13 @@ question then.`,
   forkbox run --discard -- rm -rf /etc
   git ls-files | forkbox run --keep --name tidy -- xargs gofmt -w
   forkbox run --net host --timeout 5m -- apt-get install -y jq
-  forkbox run --from try@green -- make test`,
+  forkbox run --from try@green -- make test
+  forkbox run --memory 2g --pids 512 --timeout 10m -- make -j`,
 		Args: needs(1, "a command: forkbox run -- CMD…"),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
 	}
 	r.box.add(a, cmd)
+	r.box.limits.addForRun(cmd)
 	r.exec.add(cmd)
 	cmd.Flags().BoolVar(&r.apply, "apply", false, "land the workspace if the command succeeds")
 	cmd.Flags().BoolVar(&r.keep, "keep", false, "keep the box, do not ask")
@@ -88,6 +93,7 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 		req.Dir = ""
 	}
 	req.Stop = true
+	req.Wish = r.exec.timed(r.box.limits.manner())
 	c := r.client()
 	defer c.Close()
 	early, signals := catchSignals(ctx)

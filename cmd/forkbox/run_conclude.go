@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
@@ -62,31 +63,34 @@ func (r *runner) removed(ctx context.Context, c *client.Client, box forkbox.Box)
 
 // explainExit says what an exit code alone does not.
 func (a *app) explainExit(exec forkbox.Exec) {
-	if exec.Exit == nil || a.json {
+	if a.json || plainExit(exec.Exit) || usualSignal(*exec.Exit) {
 		return
 	}
-	command := "run a command"
+	command := "a command"
 	if len(exec.Argv) > 0 {
-		command = "run " + exec.Argv[0]
+		command = exec.Argv[0]
 	}
-	why := exec.Exit.Why
 	switch exec.Exit.Cause {
 	case forkbox.CauseTimeout:
-		a.report(forkbox.Errorf(forkbox.TimedOut, "finish "+command[len("run "):], "its time ran out"))
-	case forkbox.CauseLost:
-		a.report(forkbox.Errorf(forkbox.Internal, command, "the box died under it%s", because(why)))
+		a.report(forkbox.Errorf(forkbox.TimedOut, "finish "+command, "%s", exitText(execExit(exec))))
 	case forkbox.CauseNotRun:
-		a.report(forkbox.Errorf(forkbox.NotExecutable, command, "%s", why))
-	case forkbox.CauseStopped:
-		a.say("%s was stopped%s", printable(command[len("run "):]), because(why))
+		a.report(forkbox.Errorf(forkbox.NotExecutable, "run "+command, "%s", exec.Exit.Why))
+	default:
+		a.report(forkbox.Errorf(forkbox.Internal, "finish "+command, "%s", exitText(execExit(exec))))
 	}
 }
 
-func because(why string) string {
-	if why == "" {
-		return ""
+// usualSignal is one that a command got from its caller or died of by itself:
+// a shell's user expects no words about it.
+func usualSignal(exit forkbox.Exit) bool {
+	if exit.Cause != forkbox.CauseSignalled {
+		return false
 	}
-	return ": " + why
+	switch strings.TrimPrefix(exit.Signal, "SIG") {
+	case "INT", "TERM", "HUP", "QUIT", "PIPE":
+		return true
+	}
+	return exit.By == ""
 }
 
 func exitOf(exec forkbox.Exec) error {

@@ -2,19 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine"
 	"github.com/forkbox/forkbox/internal/execlog"
 	"github.com/forkbox/forkbox/internal/layers"
 	"github.com/forkbox/forkbox/internal/ledger"
-	"github.com/forkbox/forkbox/internal/provider/native"
 	"github.com/forkbox/forkbox/internal/retention"
 	"github.com/forkbox/forkbox/internal/secrets"
 	"github.com/forkbox/forkbox/internal/server"
@@ -22,17 +19,22 @@ import (
 
 // newEngine wires ledger, provider and engine, and reconciles them with what
 // an earlier daemon left.
-func newEngine(ctx context.Context, home string, log *slog.Logger) (server.Engine, io.Closer, error) {
-	store, err := layers.OpenWith(home, os.Getenv("FORKBOX_LAYERS"))
+func newEngine(ctx context.Context, home string, log *slog.Logger) (_ server.Engine, _ io.Closer, err error) {
+	limits, err := loadPolicies(home)
 	if err != nil {
 		return nil, nil, err
 	}
-	provider, err := native.New(home, store, log)
-	if err != nil {
+	k := &keeper{home: home}
+	defer func() {
+		if err != nil {
+			k.Close()
+		}
+	}()
+	if err := k.open(ctx, log); err != nil {
 		return nil, nil, err
 	}
-	book, err := ledger.Open(ctx, filepath.Join(home, "ledger.db"))
-	if err != nil {
+	limits.reserve(k.provider, log)
+	if k.ledger, err = ledger.Open(ctx, filepath.Join(home, "ledger.db")); err != nil {
 		return nil, nil, err
 	}
 	fence, err := openFence(home)
@@ -47,19 +49,19 @@ func newEngine(ctx context.Context, home string, log *slog.Logger) (server.Engin
 	if policyErr != nil {
 		log.Error("nothing is removed by itself", "error", policyErr)
 	}
-	e := engine.New(engine.Config{
-		Ledger: book, Provider: provider, Logs: keptLogs{store},
+	k.Engine = engine.New(engine.Config{
+		Ledger: k.ledger, Provider: k.provider, Logs: keptLogs{k.store},
 		Secrets: secrets.FilterEnv, Hidden: hiddenPaths, CheckAllow: checkAllow, Log: log,
-		Receipts: filepath.Join(home, "receipts"), Bases: store.Base, Fence: fence,
+		Receipts: filepath.Join(home, "receipts"), Bases: k.store.Base, Fence: fence,
 		UndoAge: age, UndoSize: size, Retention: policy, RetentionErr: policyErr,
+		Policies: limits, Clock: bootClock(), Reserve: limits.short, Series: func(box string) string { return filepath.Join(k.store.Dir(box), "stats") },
 	})
-	if err := e.Reconcile(ctx); err != nil {
-		book.Close()
+	if err := k.Reconcile(ctx); err != nil {
 		return nil, nil, err
 	}
-	e.Tidy()
-	go emptyTrash(ctx, store, log)
-	return e, engineCloser{e, provider, book}, nil
+	k.Tidy()
+	go emptyTrash(ctx, k.store, log)
+	return k, k, nil
 }
 
 // emptyTrash finishes deletions that a crash interrupted.
@@ -97,19 +99,4 @@ func (l keptLogs) Read(ctx context.Context, box, exec string, follow bool, ended
 // Exit is how an exec ended whose end no daemon saw.
 func (l keptLogs) Exit(box, exec string) (forkbox.Exit, forkbox.Output, bool) {
 	return execlog.End(l.store.Log(box, exec))
-}
-
-type engineCloser struct {
-	engine   *engine.Engine
-	provider io.Closer
-	ledger   io.Closer
-}
-
-// closeLimit is how long operations in flight get when the daemon ends.
-const closeLimit = 5 * time.Second
-
-func (c engineCloser) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
-	defer cancel()
-	return errors.Join(c.engine.Close(ctx), c.provider.Close(), c.ledger.Close())
 }

@@ -9,7 +9,7 @@ import (
 func (a *app) shellVerb() *cobra.Command {
 	var flags execFlags
 	cmd := &cobra.Command{
-		Use:   "shell [-e K=V] [-w DIR] [-u USER] BOX",
+		Use:   "shell [-e K=V] [-w DIR] [-u USER] [limits] BOX",
 		Short: "Open a shell in a box",
 		Long: `Open your shell ($SHELL) in a box, in the current directory. A box at rest wakes
 for it. When the shell ends, what it left running goes on; the box goes to rest
@@ -29,6 +29,7 @@ output goes to stderr.`,
 		},
 	}
 	flags.add(cmd)
+	flags.addLimits(cmd)
 	cmd.Flags().SetInterspersed(true) // there is no command whose flags these could be
 	cmd.Flags().StringVarP(&flags.user, "user", "u", "", "run as this `user` of the box")
 	return cmd

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -21,16 +22,35 @@ type shownBox struct {
 }
 
 func (a *app) showVerb() *cobra.Command {
-	return &cobra.Command{
-		Use:   "show BOX",
-		Short: "Show a box and what ran in it",
-		Long: `Show a box: what it was made of, the snapshots it has and how they are stored,
-and the commands that ran in it and how each ended.`,
-		Example:           "  forkbox show try\n  forkbox show try --json | jq .state",
-		Args:              exactly(1, "a box: forkbox show BOX"),
+	var policy bool
+	cmd := &cobra.Command{
+		Use:   "show BOX|--policy",
+		Short: "Show a box, its limits and what ran in it",
+		Long: `Show a box: what it was made of, the snapshots it has and how they are stored, the
+limits that hold for it, and the commands that ran in it and how each ended.
+
+Of each limit there is who set it, the host, the user's share of it, the project's
+file, the box or the daemon's defaults; and whether it is enforced, only watched,
+or not enforced at all, and then why. With --policy there are the limits that a
+box would have that is made here and now.`,
+		Example:           "  forkbox show try\n  forkbox show try --json | jq .state\n  forkbox show --policy",
+		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeBoxes(1),
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case policy && len(args) == 0:
+				return a.wouldLimit(cmd.Context())
+			case policy:
+				return errors.New("--policy is about a new box: forkbox show --policy")
+			}
+			if err := exactly(1, "a box: forkbox show BOX")(cmd, args); err != nil {
+				return err
+			}
+			return a.show(cmd.Context(), args[0])
+		},
 	}
+	cmd.Flags().BoolVar(&policy, "policy", false, "the limits that a new box would have")
+	return cmd
 }
 
 func (a *app) show(ctx context.Context, ref string) error {
@@ -43,11 +63,14 @@ func (a *app) show(ctx context.Context, ref string) error {
 	if a.json {
 		return a.printJSON(shown)
 	}
-	if err := a.table("", func(w io.Writer) { writeBox(w, shown) }); err != nil || len(shown.Execs) == 0 {
+	if err := a.table("", func(w io.Writer) { writeBox(w, shown) }); err != nil {
+		return err
+	}
+	if err := a.showPolicy(shown.Policy); err != nil || len(shown.Execs) == 0 {
 		return err
 	}
 	fmt.Fprintln(a.stdout)
-	return a.table("EXEC\tSTARTED\tENDED\tCOMMAND", func(w io.Writer) { writeExecs(w, shown.Execs) })
+	return a.table(execsHead, func(w io.Writer) { writeExecs(w, shown.Execs) })
 }
 
 func writeBox(w io.Writer, b shownBox) {
@@ -57,6 +80,7 @@ func writeBox(w io.Writer, b shownBox) {
 		{"snapshots", snapshotsText(b)}, {"store", storeText(b.Box)},
 		{"owner", b.Owner.Name}, {"network", string(b.Net)}, {"directory", printable(b.Dir)}, {"secrets shown", strings.Join(b.AllowSecrets, ", ")}, {"note", printable(b.Note)},
 	}
+	rows = append(rows, [][2]string{{"paused", printable(b.Paused)}, {"died", deathText(b.Death)}, {"priority", string(b.Priority)}}...)
 	if b.Stale != "" {
 		rows = append(rows, [2]string{"stale", staleText(b.Box)})
 	}
@@ -74,25 +98,6 @@ func writeBox(w io.Writer, b shownBox) {
 			fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
 		}
 	}
-}
-
-func writeExecs(w io.Writer, execs []forkbox.Exec) {
-	for _, e := range execs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.ID, ago(e.Started), exitText(e.Exit), commandLine(e.Argv))
-	}
-}
-
-// exitText is how an exec ended, in a word or two.
-func exitText(exit *forkbox.Exit) string {
-	switch {
-	case exit == nil:
-		return "running"
-	case exit.Cause == forkbox.CauseExited:
-		return fmt.Sprintf("exit %d", exit.Code)
-	case exit.Signal != "":
-		return fmt.Sprintf("%s (%s)", exit.Cause, exit.Signal)
-	}
-	return string(exit.Cause)
 }
 
 func staleText(b forkbox.Box) string {

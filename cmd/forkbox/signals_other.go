@@ -16,6 +16,7 @@ type signals struct{}
 func catchSignals(ctx context.Context) (context.Context, *signals) { return ctx, &signals{} }
 
 func (*signals) forward(*client.Session, func() forkbox.Size, bool) {}
+func (*signals) leaveOn(func())                                     {}
 func (*signals) orError(err error) error                            { return err }
 func (*signals) release()                                           {}
 

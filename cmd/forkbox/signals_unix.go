@@ -35,6 +35,7 @@ type signals struct {
 	session *client.Session
 	size    func() forkbox.Size
 	tty     bool
+	leave   func() // where the command is not the caller's to end: what TERM and HUP do
 }
 
 // catchSignals returns a context that ends with a signal that came before the
@@ -58,6 +59,14 @@ func catchSignals(ctx context.Context) (context.Context, *signals) {
 	return ctx, s
 }
 
+// leaveOn has TERM and HUP leave the command alone: it runs in the background,
+// and this process only looks on.
+func (s *signals) leaveOn(leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leave = leave
+}
+
 // forward gives what comes from now on, and what came too late to stop the
 // start, to the command.
 func (s *signals) forward(session *client.Session, size func() forkbox.Size, tty bool) {
@@ -76,6 +85,11 @@ func (s *signals) forward(session *client.Session, size func() forkbox.Size, tty
 func (s *signals) handle(sig syscall.Signal) {
 	s.mu.Lock()
 	session := s.session
+	if s.leave != nil && (sig == syscall.SIGTERM || sig == syscall.SIGHUP) {
+		s.mu.Unlock()
+		s.leave()
+		return
+	}
 	switch {
 	case session != nil || sig == syscall.SIGPIPE:
 	case !ends(sig):

@@ -16,8 +16,10 @@ func openStdio(_, _, _ *os.File) (*stdio, error) {
 		Hint("forkbox runs on Linux")
 }
 
-func (*stdio) relay()  {}
-func (*stdio) finish() {}
-func (*stdio) close()  {}
+func (*stdio) relay()          {}
+func (*stdio) finish()         {}
+func (*stdio) close()          {}
+func (*stdio) keepPipes()      {}
+func (*stdio) onDetach(func()) {}
 
 func inForeground(*os.File) bool { return true }

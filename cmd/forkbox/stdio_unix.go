@@ -95,6 +95,19 @@ func (s *stdio) output(out *os.File) (*os.File, error) {
 	return w, nil
 }
 
+// keepPipes hands over none but stdin, stdout and stderr: the command runs
+// already.
+func (s *stdio) keepPipes() { s.box.Extra = nil }
+
+// onDetach calls leave when somebody types the keys for it.
+func (s *stdio) onDetach(leave func()) {
+	for _, relay := range s.inputs {
+		if live, ok := relay.(*liveInput); ok && isTerminal(live.from) {
+			live.keys, live.leave = &detachKeys{}, leave
+		}
+	}
+}
+
 // relay starts moving bytes, once the command holds its ends.
 func (s *stdio) relay() {
 	s.closeTheirs()

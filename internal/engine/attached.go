@@ -8,23 +8,32 @@ import (
 )
 
 // attached is a running instance and what goes on in it. The handle's mu
-// guards all but the first three fields.
+// guards what comes after execs.
 type attached struct {
 	instance forkbox.Instance
 	gone     chan struct{} // closed when the engine lets go of the instance
 	owner    int           // whose box it is
+	poke     chan struct{} // has what looks after it look at once
+	meter    meter
+	series   series
+	seen     instant // when its clocks were last looked at, by what tends it
 
 	execs     map[string]*execution // running
+	known     forkbox.Box           // its record, as of the last change that matters here
 	pinned    bool
-	stopping  bool // the engine asked for it to end
+	ending    *ending // the engine asked for it to end
 	idleSince time.Time
-	look      *time.Timer // until what the execs did is looked at
+	hits      hits          // of limits, that were told
+	written   int64         // to disks, when that was last looked at
+	quiet     time.Duration // since when nothing is run in it, as the host counts
+	look      *time.Timer   // until what the execs did is looked at
 }
 
 // execution is an exec that runs.
 type execution struct {
 	exec   forkbox.Exec
-	killed bool          // the engine asked for it to end
+	ending *ending // the engine asked for it to end
+	sender signaller
 	done   chan struct{} // closed when exec has its exit
 }
 
@@ -33,8 +42,9 @@ type execution struct {
 func (e *Engine) attach(h *handle, box forkbox.Box, instance forkbox.Instance, unfinished []forkbox.Exec) error {
 	a := &attached{
 		instance: instance, gone: make(chan struct{}), owner: box.Owner.UID, pinned: box.Pinned,
-		execs: map[string]*execution{}, idleSince: time.Now(),
+		execs: map[string]*execution{}, idleSince: time.Now(), poke: make(chan struct{}, 1), known: box, seen: e.instant(),
 	}
+	a.known.Env, a.quiet, a.series.file = nil, a.seen.since, e.seriesFile(box.ID)
 	for _, x := range unfinished {
 		a.execs[x.ID] = &execution{exec: x, done: make(chan struct{})}
 	}
@@ -53,6 +63,7 @@ func (e *Engine) attach(h *handle, box forkbox.Box, instance forkbox.Instance, u
 	}
 	e.settle(h, a, running, lost("it was not running any more when forkbox started again"))
 	e.hold(h.id) // given back by detach
+	e.queue.runs(box)
 	e.work.Go(func() { e.tend(h, a) })
 	return nil
 }
@@ -63,6 +74,7 @@ func (e *Engine) detach(h *handle, a *attached) {
 	h.attached = nil
 	h.mu.Unlock()
 	close(a.gone)
+	e.queue.rests(h.id)
 	e.release(h)
 }
 
@@ -73,6 +85,7 @@ func (e *Engine) exited(h *handle, a *attached, id string, exit forkbox.Exit, ou
 		return // the next engine learns it from the instance, or from the log
 	}
 	defer end()
+	exit = e.blameDisk(h, a, exit)
 	if !e.finish(h, a, id, exit, &out) {
 		e.correct(h.id, id, exit, out)
 	}
@@ -87,12 +100,11 @@ func (e *Engine) finish(h *handle, a *attached, id string, exit forkbox.Exit, ou
 		h.mu.Unlock()
 		return false
 	}
-	if exit.Cause == forkbox.CauseSignalled && (a.stopping || x.killed) {
-		exit.Cause = forkbox.CauseStopped
-	}
+	exit = x.sender.sent(a.ending.asked(x.ending.asked(exit)))
 	ended := e.now()
 	x.exec.Ended, x.exec.Exit, x.exec.Output = &ended, &exit, out
-	exec := x.exec
+	exec, box := x.exec, a.known
+	a.hits.count(exit.Cause)
 	h.mu.Unlock()
 
 	// Written while it still counts as running, so that nobody finds it
@@ -100,14 +112,17 @@ func (e *Engine) finish(h *handle, a *attached, id string, exit forkbox.Exit, ou
 	if err := e.ledger.UpdateExec(context.WithoutCancel(e.ctx), exec); err != nil {
 		e.log.Error("cannot record an exit", "box", exec.Box, "exec", id, "exit", exit, "error", err)
 	}
+	e.exitEvent(box, exec)
+	_, since := e.clock()
 	h.mu.Lock()
 	delete(a.execs, id)
-	a.idleSince = time.Now()
+	a.idleSince, a.quiet = time.Now(), since
 	if len(a.execs) == 0 {
 		e.lookSoon(h.id, a)
 	}
 	h.mu.Unlock()
 	close(x.done)
+	e.queue.poke()
 	return true
 }
 
@@ -142,8 +157,9 @@ func (e *Engine) correct(box, id string, exit forkbox.Exit, out forkbox.Output) 
 	if err != nil || exec.Exit == nil || exec.Output != nil || exec.Exit.Cause == forkbox.CauseNotRun {
 		return
 	}
-	if exec.Exit.Cause == forkbox.CauseStopped && exit.Cause == forkbox.CauseSignalled {
-		exit.Cause = forkbox.CauseStopped
+	assumed := *exec.Exit
+	if assumed.Cause != forkbox.CauseLost {
+		exit = (&ending{assumed.Cause, assumed.By, assumed.Why}).asked(exit)
 	}
 	exec.Exit, exec.Output = &exit, &out
 	if err := e.ledger.UpdateExec(ctx, exec); err != nil {
@@ -180,10 +196,4 @@ func (e *Engine) exitFromLog(box, id string, fallback forkbox.Exit) (forkbox.Exi
 
 func lost(why string) forkbox.Exit {
 	return forkbox.Exit{Code: 125, Cause: forkbox.CauseLost, Why: why}
-}
-
-// stopped is the exit of an exec that ended with its box, before it could be
-// asked for its own.
-func stopped() forkbox.Exit {
-	return forkbox.Exit{Code: 128 + 9, Signal: "SIGKILL", Cause: forkbox.CauseStopped, Why: "the box was stopped"}
 }

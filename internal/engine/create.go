@@ -19,6 +19,12 @@ type CreateSpec struct {
 	Env          []string
 	Net          forkbox.Net // none if empty
 	AllowSecrets []string
+	// Wish is what limits it is to have. A box that is forked from another has
+	// that one's, but for what is said here.
+	Wish forkbox.Wish
+
+	terms   *terms // what came of the wish
+	refused error  // there is no place for it
 }
 
 // Create makes a box: a fork of reality, or of what spec says. It is at rest.
@@ -31,6 +37,11 @@ func (e *Engine) Create(ctx context.Context, who forkbox.Owner, spec CreateSpec)
 	if err := spec.check(); err != nil {
 		return forkbox.Box{}, err
 	}
+	pass, err := e.settleTerms(ctx, who, &spec)
+	if err != nil {
+		return forkbox.Box{}, err
+	}
+	defer pass.done()
 	switch {
 	case spec.Template != "":
 		return e.fromTemplate(ctx, who, spec)
@@ -44,6 +55,25 @@ func (e *Engine) Create(ctx context.Context, who forkbox.Owner, spec CreateSpec)
 		return e.fromSnapshot(ctx, who, spec)
 	}
 	return e.fromBase(ctx, who, spec)
+}
+
+// settleTerms resolves the limits of a new box and waits for its place on the
+// host. Nothing is held yet.
+func (e *Engine) settleTerms(ctx context.Context, who forkbox.Owner, spec *CreateSpec) (*pass, error) {
+	wish := spec.Wish
+	if name, _, at := forkbox.SplitRef(spec.From); at && spec.Template == "" {
+		parent, err := e.resolve(ctx, who, name)
+		if err != nil {
+			return nil, err
+		}
+		wish = changed(parent.Asked, wish)
+	}
+	t, err := e.terms(who, wish)
+	if err != nil {
+		return nil, err
+	}
+	spec.terms = &t
+	return e.newPlace(ctx, who, t, wish)
 }
 
 // fromSnapshot forks one box of BOX@SNAPSHOT.
@@ -85,15 +115,17 @@ func (e *Engine) newBox(who forkbox.Owner, spec CreateSpec) (forkbox.Box, error)
 	if err := e.allow(spec.AllowSecrets, who); err != nil {
 		return forkbox.Box{}, err
 	}
-	now := e.now()
+	now := e.instant()
 	env, _ := e.secrets(spec.Env, spec.AllowSecrets)
-	return forkbox.Box{
+	box := forkbox.Box{
 		ID: newID(), Name: spec.Name, State: forkbox.Creating, Provider: e.provider.Name(),
 		Base:  forkbox.Base{Kind: forkbox.Reality, Fence: e.fence()},
 		Owner: who, Net: orElse(spec.Net, forkbox.NetNone),
 		Dir:     orElse(spec.Dir, orElse(who.Home, "/")),
-		Created: now, Env: env, AllowSecrets: spec.AllowSecrets, Store: e.storage(),
-	}, nil
+		Created: now.time, Env: env, AllowSecrets: spec.AllowSecrets, Store: e.storage(),
+	}
+	spec.terms.put(&box, now)
+	return box, nil
 }
 
 // storage is how the provider keeps layers.
@@ -148,16 +180,24 @@ func (s CreateSpec) knownFrom() bool {
 // user gave none.
 func (e *Engine) addNamed(ctx context.Context, box forkbox.Box) (forkbox.Box, error) {
 	if box.Name != "" {
-		return box, e.ledger.AddBox(ctx, box)
+		return box, e.addBox(ctx, box)
 	}
 	var err error
 	for attempt := range 10 {
 		box.Name = friendlyName(attempt)
-		if err = e.ledger.AddBox(ctx, box); forkbox.CodeOf(err) != forkbox.Exists {
+		if err = e.addBox(ctx, box); forkbox.CodeOf(err) != forkbox.Exists {
 			return box, err
 		}
 	}
 	return box, err
+}
+
+func (e *Engine) addBox(ctx context.Context, box forkbox.Box) error {
+	err := e.ledger.AddBox(ctx, box)
+	if err == nil {
+		e.queue.exists(box, 1)
+	}
+	return err
 }
 
 func (e *Engine) prepare(ctx context.Context, box *forkbox.Box) error {
@@ -187,7 +227,12 @@ func (e *Engine) discard(ctx context.Context, box forkbox.Box) error {
 	if err := e.provider.Remove(ctx, box); err != nil {
 		return err
 	}
-	return e.ledger.DeleteBox(ctx, box.ID)
+	if err := e.ledger.DeleteBox(ctx, box.ID); err != nil {
+		return err
+	}
+	e.queue.exists(box, -1)
+	e.dropSeries(box.ID)
+	return nil
 }
 
 func orElse[T comparable](v, other T) T {

@@ -57,6 +57,22 @@ type Config struct {
 	RestAfter time.Duration // how long a box idles before it goes to rest; 30 s if zero
 	StopGrace time.Duration // between TERM and KILL; 10 s if zero
 
+	// Policies resolves limits and admits. Without them nothing is limited but
+	// times and kept output, and everybody is admitted.
+	Policies Policies
+	// Clock names this run of the host and says how long it is on, with the
+	// time that it slept.
+	Clock func() (boot string, since time.Duration)
+	// Series is the file that keeps what a box used in the last hour; none if
+	// it is empty.
+	Series func(box string) string
+	// Reserve says whether the disk that the host keeps for itself is touched.
+	Reserve func() (short bool, why string)
+
+	Tick        time.Duration // how often clocks are looked at; 10 s if zero
+	SampleEvery time.Duration // how often what boxes use is measured; 5 s if zero
+	WatchEvery  time.Duration // how often the disk of boxes is looked at; 1 s if zero
+
 	Log *slog.Logger
 	Now func() time.Time
 }
@@ -94,6 +110,18 @@ type Engine struct {
 	stopGrace time.Duration
 	log       *slog.Logger
 	now       func() time.Time
+
+	policies    Policies
+	admitsAll   bool // there are no policies: nobody has to ask
+	clock       func() (boot string, since time.Duration)
+	seriesFile  func(box string) string
+	reserve     func() (short bool, why string)
+	tick        time.Duration
+	sampleEvery time.Duration
+	watchEvery  time.Duration
+	queue       *queue
+	news        news
+	guard       sync.Once
 
 	retention    retention.Policy
 	retentionErr error
@@ -139,8 +167,23 @@ func New(c Config) *Engine {
 	if c.Fence == nil {
 		c.Fence = c.Now
 	}
+	none := c.Policies == nil
+	if none {
+		c.Policies = unlimited{}
+	}
+	if c.Clock == nil {
+		c.Clock = sinceStart()
+	}
+	if c.Series == nil {
+		c.Series = func(string) string { return "" }
+	}
 	e := &Engine{
-		receipts: c.Receipts, bases: c.Bases, fence: c.Fence,
+		policies: c.Policies, admitsAll: none, clock: c.Clock, seriesFile: c.Series, reserve: c.Reserve,
+		tick:        orElse(c.Tick, 10*time.Second),
+		sampleEvery: orElse(c.SampleEvery, 5*time.Second),
+		watchEvery:  orElse(c.WatchEvery, time.Second),
+		queue:       newQueue(c.Policies),
+		receipts:    c.Receipts, bases: c.Bases, fence: c.Fence,
 		undoAge:  orElse(c.UndoAge, 14*24*time.Hour),
 		undoSize: orElse(c.UndoSize, 10<<30),
 		ledger:   c.Ledger, provider: c.Provider, logs: c.Logs,

@@ -15,6 +15,10 @@ import (
 type ExecRequest struct {
 	forkbox.ExecSpec
 	ExtraEnv []string `json:"extra_env,omitempty"`
+	// Wish is what limits it is to have, beside those of its box.
+	Wish forkbox.Wish `json:"wish,omitzero"`
+	// Detached says that nobody waits for it.
+	Detached bool `json:"detached,omitempty"`
 }
 
 // Exec starts a command in a box, which it wakes when it is at rest. It owns
@@ -48,6 +52,7 @@ type planned struct {
 	x    *execution
 	exec forkbox.Exec // as it is while it runs
 	spec forkbox.ExecSpec
+	kept int64 // bytes of output
 }
 
 // enlist wakes the box and records the exec. It has the box's turn for that
@@ -57,27 +62,45 @@ func (e *Engine) enlist(ctx context.Context, who forkbox.Owner, ref string, req 
 	if err := req.check(who); err != nil {
 		return p, err
 	}
-	box, h, unlock, err := e.take(ctx, who, ref)
+	if err := e.checkWish(who, req.Wish); err != nil {
+		return p, err
+	}
+	in, err := e.enter(ctx, who, ref, req.Wish, true)
 	if err != nil {
 		return p, err
 	}
-	defer unlock()
-	if p.a, err = e.wake(ctx, h, &box); err != nil {
+	defer in.leave()
+	policy, err := e.execPolicy(in.box, who, req)
+	if err != nil {
 		return p, err
 	}
+	if p.a, err = e.wake(ctx, in.h, &in.box); err != nil {
+		return p, err
+	}
+	if err := notPaused("exec", in.box); err != nil {
+		return p, err
+	}
+	return p, e.record(ctx, &p, in, who, req, policy)
+}
+
+// record writes down an exec that is about to be started.
+func (e *Engine) record(ctx context.Context, p *planned, in *entry, who forkbox.Owner, req ExecRequest, policy forkbox.Policy) (err error) {
+	box, h := in.box, in.h
 	p.h, p.spec = h, e.spec(box, who, req)
+	p.kept = e.limitExec(&p.spec, policy)
 	// The ledger's record and ours appear as one to whoever looks for both.
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p.exec, err = e.ledger.AddExec(ctx, forkbox.Exec{
 		Box: box.ID, Argv: p.spec.Argv, Dir: p.spec.Dir, User: p.spec.User, TTY: p.spec.TTY, Started: e.now(),
+		Policy: policy, Detached: req.Detached,
 	})
 	if err != nil {
-		return p, err
+		return err
 	}
 	p.x = &execution{exec: p.exec, done: make(chan struct{})}
 	p.a.execs[p.exec.ID] = p.x
-	return p, nil
+	return nil
 }
 
 // run hands the exec to the instance, and with it stdio and the log.
@@ -87,7 +110,7 @@ func (e *Engine) run(ctx context.Context, p planned, who forkbox.Owner, stdio fo
 		stdio.Close()
 		return forkbox.Wrap("keep the output", err)
 	}
-	return p.a.instance.Exec(ctx, p.exec.ID, p.spec, who, stdio, log, e.logCap)
+	return p.a.instance.Exec(ctx, p.exec.ID, p.spec, who, stdio, log, p.kept)
 }
 
 // check refuses what makes no sense and what the caller may not.

@@ -79,15 +79,16 @@ func (e *Engine) endedMeanwhile(ctx context.Context, exec forkbox.Exec) (forkbox
 
 // Signal sends a signal to the exec's process.
 func (e *Engine) Signal(ctx context.Context, who forkbox.Owner, ref, id string, signal int) error {
-	return e.withLive(ctx, "signal exec", who, ref, id, func(ctx context.Context, a *attached, id string) error {
-		return a.instance.Signal(ctx, id, signal)
+	return e.withLive(ctx, "signal exec", who, ref, id, func(ctx context.Context, h *handle, a *attached, x *execution) error {
+		h.setSender(x, signaller{byUser(who), signal})
+		return a.instance.Signal(ctx, x.exec.ID, signal)
 	})
 }
 
 // Resize tells an exec the size of its terminal.
 func (e *Engine) Resize(ctx context.Context, who forkbox.Owner, ref, id string, size forkbox.Size) error {
-	return e.withLive(ctx, "resize terminal", who, ref, id, func(ctx context.Context, a *attached, id string) error {
-		return a.instance.Resize(ctx, id, size)
+	return e.withLive(ctx, "resize terminal", who, ref, id, func(ctx context.Context, _ *handle, a *attached, x *execution) error {
+		return a.instance.Resize(ctx, x.exec.ID, size)
 	})
 }
 
@@ -108,9 +109,9 @@ func (e *Engine) Kill(ctx context.Context, who forkbox.Owner, ref, id string, gr
 		_, err := e.endedMeanwhile(ctx, exec)
 		return err
 	}
-	h.setKilled(x, true)
+	h.setKilled(x, &ending{cause: forkbox.CauseStopped, by: byUser(who)})
 	if err := a.instance.Kill(ctx, exec.ID, grace); err != nil && !isNotFound(err) {
-		h.setKilled(x, false)
+		h.setKilled(x, nil)
 		return forkbox.Wrap("kill exec", err)
 	}
 	return nil
@@ -118,7 +119,7 @@ func (e *Engine) Kill(ctx context.Context, who forkbox.Owner, ref, id string, gr
 
 // withLive does something to an exec that runs.
 func (e *Engine) withLive(ctx context.Context, op string, who forkbox.Owner, ref, id string,
-	do func(context.Context, *attached, string) error) error {
+	do func(context.Context, *handle, *attached, *execution) error) error {
 	ctx, end, err := e.begin(ctx, op)
 	if err != nil {
 		return err
@@ -128,11 +129,11 @@ func (e *Engine) withLive(ctx context.Context, op string, who forkbox.Owner, ref
 	if err != nil {
 		return err
 	}
-	_, a, x := e.live(box.ID, exec.ID)
+	h, a, x := e.live(box.ID, exec.ID)
 	if x == nil {
 		return forkbox.Errorf(forkbox.Busy, op, "exec %s of %s has ended", exec.ID, box.Name)
 	}
-	return forkbox.Wrap(op, do(ctx, a, exec.ID))
+	return forkbox.Wrap(op, do(ctx, h, a, x))
 }
 
 func (e *Engine) findExec(ctx context.Context, who forkbox.Owner, ref, id string) (forkbox.Box, forkbox.Exec, error) {
@@ -169,10 +170,17 @@ func (e *Engine) live(box, id string) (*handle, *attached, *execution) {
 	return h, h.attached, h.attached.execs[id]
 }
 
-func (h *handle) setKilled(x *execution, killed bool) {
+func (h *handle) setKilled(x *execution, why *ending) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	x.killed = killed
+	x.ending = why
+}
+
+// setSender is called before the signal is sent: the exit may be here at once.
+func (h *handle) setSender(x *execution, from signaller) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	x.sender = from
 }
 
 func (h *handle) record(x *execution) forkbox.Exec {

@@ -19,10 +19,12 @@ type host struct {
 	failures  map[string]error // by method
 	removes   int
 	last      forkbox.ExecSpec
+	lastKept  int64
+	gov       fakeGovernor
 }
 
 func newHost() *host {
-	return &host{stored: map[string]bool{}, instances: map[string]*machine{}, failures: map[string]error{}}
+	return &host{stored: map[string]bool{}, instances: map[string]*machine{}, failures: map[string]error{}, gov: newFakeGovernor()}
 }
 
 func (h *host) fail(method string, err error) {
@@ -47,6 +49,10 @@ type machine struct {
 	fuse    *fuse // of the engine that watches
 	exited  func(string, forkbox.Exit, forkbox.Output)
 	done    chan struct{}
+	paused  bool
+	stats   forkbox.Stats
+	words   *forkbox.Exit
+	relayed []string
 }
 
 // exit is an exec's end.
@@ -202,7 +208,7 @@ type fakeInstance struct {
 	p fakeProvider
 }
 
-func (i fakeInstance) Exec(_ context.Context, id string, spec forkbox.ExecSpec, _ forkbox.Owner, stdio forkbox.Stdio, log *os.File, _ int64) error {
+func (i fakeInstance) Exec(_ context.Context, id string, spec forkbox.ExecSpec, _ forkbox.Owner, stdio forkbox.Stdio, log *os.File, kept int64) error {
 	stdio.Close()
 	log.Close()
 	return i.p.act("exec", func() error {
@@ -210,7 +216,7 @@ func (i fakeInstance) Exec(_ context.Context, id string, spec forkbox.ExecSpec, 
 			return forkbox.Errorf(forkbox.CommandNotFound, "run nonsense", "there is no such program")
 		}
 		i.running[id] = true
-		i.p.last = spec
+		i.p.last, i.p.lastKept = spec, kept
 		return nil
 	})
 }

@@ -17,22 +17,72 @@ const maxChildren = 1000
 // Fork makes boxes that begin as a snapshot, or as a box is now. Each child
 // succeeds or fails by itself.
 func (e *Engine) Fork(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec) (f forkbox.Fork, err error) {
+	return e.ForkWith(ctx, who, ref, spec, forkbox.Wish{})
+}
+
+// ForkWith is Fork with limits that are not the parent's.
+func (e *Engine) ForkWith(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec, wish forkbox.Wish) (f forkbox.Fork, err error) {
 	const op = "fork"
 	if err := checkFork(spec); err != nil {
 		return f, err
 	}
+	ctx, end, err := e.begin(ctx, op)
+	if err != nil {
+		return f, err
+	}
+	defer end()
+	children, release, err := e.placesFor(ctx, who, ref, spec, wish)
+	if err != nil {
+		return f, err
+	}
+	defer release()
 	name, snapshot, at := forkbox.SplitRef(ref)
 	_, err = e.change(ctx, op, who, name, func(ctx context.Context, h *handle, box *forkbox.Box) error {
 		if f.Snapshot, err = e.snapshotFor(ctx, h, box, snapshot, at, "fork"); err != nil {
 			return err
 		}
 		// With the parent's turn: nobody removes the snapshot meanwhile.
-		for i := range max(spec.Count, 1) {
-			f.Children = append(f.Children, e.child(ctx, who, *box, f.Snapshot, childSpec(spec, i)))
+		for _, c := range children {
+			f.Children = append(f.Children, e.child(ctx, who, *box, f.Snapshot, c))
 		}
 		return nil
 	})
 	return f, err
+}
+
+// placesFor waits for a place for each child, all of them no longer than one
+// would. A child without one fails by itself; where none has one, nothing is
+// forked.
+func (e *Engine) placesFor(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec, wish forkbox.Wish) (children []CreateSpec, release func(), err error) {
+	name, _, _ := forkbox.SplitRef(ref)
+	parent, err := e.resolve(ctx, who, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	wish = changed(parent.Asked, wish)
+	t, err := e.terms(who, wish)
+	if err != nil {
+		return nil, nil, err
+	}
+	deadline := e.deadline(wish)
+	var passes []*pass
+	for i := range max(spec.Count, 1) {
+		c := childSpec(spec, i)
+		c.terms = &t
+		var p *pass
+		if p, c.refused = e.newPlace(ctx, who, t, until(wish, deadline)); c.refused == nil {
+			passes = append(passes, p)
+		}
+		children = append(children, c)
+	}
+	if len(passes) == 0 {
+		return nil, nil, children[0].refused
+	}
+	return children, func() {
+		for _, p := range passes {
+			p.done()
+		}
+	}, nil
 }
 
 func checkFork(spec forkbox.ForkSpec) error {
@@ -87,6 +137,9 @@ func (e *Engine) unchangedSince(ctx context.Context, h *handle, box *forkbox.Box
 
 // child makes one box of a snapshot. The caller has the parent's turn.
 func (e *Engine) child(ctx context.Context, who forkbox.Owner, parent forkbox.Box, s forkbox.Snapshot, spec CreateSpec) forkbox.Child {
+	if spec.refused != nil {
+		return forkbox.Child{Name: spec.Name, Error: asError(spec.refused)}
+	}
 	box, err := e.childBox(ctx, who, parent, s, spec)
 	if err != nil {
 		return forkbox.Child{Name: spec.Name, Error: asError(err)}

@@ -68,6 +68,11 @@ func (e *Engine) take(ctx context.Context, who forkbox.Owner, ref string) (forkb
 	if err != nil {
 		return forkbox.Box{}, nil, nil, err
 	}
+	return e.takeID(ctx, id)
+}
+
+// takeID is take for somebody who knows whose box it is.
+func (e *Engine) takeID(ctx context.Context, id string) (forkbox.Box, *handle, func(), error) {
 	h, unlock, err := e.lock(ctx, id)
 	if err != nil {
 		return forkbox.Box{}, nil, nil, err

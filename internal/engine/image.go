@@ -70,12 +70,17 @@ func (e *Engine) toExport(ctx context.Context, op string, who forkbox.Owner, ref
 
 // Import makes a box of an archive that Export, or another program, wrote.
 func (e *Engine) Import(ctx context.Context, who forkbox.Owner, r io.Reader, spec forkbox.ImportSpec) (in forkbox.Import, err error) {
+	return e.ImportWith(ctx, who, r, spec, forkbox.Wish{})
+}
+
+// ImportWith is Import with limits.
+func (e *Engine) ImportWith(ctx context.Context, who forkbox.Owner, r io.Reader, spec forkbox.ImportSpec, wish forkbox.Wish) (in forkbox.Import, err error) {
 	const op = "import"
 	p, err := e.images(op)
 	if err != nil {
 		return in, err
 	}
-	create := CreateSpec{Name: spec.Name, Dir: spec.Dir, Net: spec.Net}
+	create := CreateSpec{Name: spec.Name, Dir: spec.Dir, Net: spec.Net, Wish: wish}
 	if err := create.check(); err != nil {
 		return in, err
 	}
@@ -84,6 +89,11 @@ func (e *Engine) Import(ctx context.Context, who forkbox.Owner, r io.Reader, spe
 		return in, err
 	}
 	defer end()
+	pass, err := e.settleTerms(ctx, who, &create)
+	if err != nil {
+		return in, err
+	}
+	defer pass.done()
 	arrived, release, err := e.unpack(ctx, p, who, r)
 	if err != nil {
 		return in, forkbox.Wrap(op, err)

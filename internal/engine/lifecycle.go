@@ -10,12 +10,22 @@ import (
 
 // Start has a box run, and go on running when it idles.
 func (e *Engine) Start(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Box, error) {
-	return e.change(ctx, "start box", who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
-		if _, err := e.wake(ctx, h, box); err != nil {
-			return err
-		}
-		return e.pin(ctx, h, box, true)
-	})
+	const op = "start box"
+	ctx, end, err := e.begin(ctx, op)
+	if err != nil {
+		return forkbox.Box{}, err
+	}
+	defer end()
+	in, err := e.enter(ctx, who, ref, forkbox.Wish{}, false)
+	if err != nil {
+		return forkbox.Box{}, err
+	}
+	defer in.leave()
+	_, err = e.wake(ctx, in.h, &in.box)
+	if err == nil {
+		err = e.pin(ctx, in.h, &in.box, true)
+	}
+	return in.box, forkbox.Wrap(op, err)
 }
 
 // Stop ends everything in a box. A nil grace is the usual one. It can be
@@ -35,7 +45,8 @@ func (e *Engine) Stop(ctx context.Context, who forkbox.Owner, ref string, grace 
 		if err != nil || a == nil {
 			return err
 		}
-		return e.halt(ctx, h, a, box, e.grace(grace))
+		why := ending{forkbox.CauseStopped, byUser(who), "the box was stopped"}
+		return e.haltFor(ctx, h, a, box, e.grace(grace), why)
 	})
 }
 
@@ -104,39 +115,33 @@ func (e *Engine) pin(ctx context.Context, h *handle, box *forkbox.Box, pinned bo
 // the other way round, a crash in between would leave a box running that the
 // ledger believes at rest. The caller has the box's turn.
 func (e *Engine) halt(ctx context.Context, h *handle, a *attached, box *forkbox.Box, grace time.Duration) error {
-	if err := e.end(ctx, h, a, grace); err != nil {
+	return e.haltFor(ctx, h, a, box, grace, ending{cause: forkbox.CauseStopped})
+}
+
+// haltFor is halt with a reason, which the execs that end with it get.
+func (e *Engine) haltFor(ctx context.Context, h *handle, a *attached, box *forkbox.Box, grace time.Duration, why ending) error {
+	if err := e.end(ctx, h, a, grace, why); err != nil {
 		return err
 	}
-	box.State, box.Note = forkbox.Stopped, ""
+	box.State, box.Note, box.Paused = forkbox.Stopped, "", ""
 	return e.ledger.UpdateBox(ctx, *box)
 }
 
 // end ends an instance and its execs. The caller has the box's turn.
-func (e *Engine) end(ctx context.Context, h *handle, a *attached, grace time.Duration) error {
-	h.setStopping(a, true)
+func (e *Engine) end(ctx context.Context, h *handle, a *attached, grace time.Duration, why ending) error {
+	h.setEnding(a, &why)
+	grace = e.unpaused(ctx, h, a, grace)
 	if err := a.instance.Stop(ctx, grace); err != nil {
-		h.setStopping(a, false)
+		h.setEnding(a, nil)
 		return err
 	}
 	select { // the last exits arrive before the instance is done
 	case <-a.instance.Done():
 	case <-ctx.Done():
 	}
-	e.settle(h, a, nil, stopped())
+	e.settle(h, a, nil, why.unasked())
 	e.detach(h, a)
 	return nil
-}
-
-func (h *handle) setStopping(a *attached, stopping bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a.stopping = stopping
-}
-
-func (h *handle) isStopping(a *attached) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return a.stopping
 }
 
 // remove deletes a box, whatever state it is in. The caller has its turn.
@@ -163,7 +168,7 @@ func (e *Engine) remove(ctx context.Context, h *handle, box *forkbox.Box) error 
 // clear ends the instance of a box that is to go, known or not.
 func (e *Engine) clear(ctx context.Context, h *handle, box forkbox.Box) error {
 	if a := h.current(); a != nil {
-		return e.end(ctx, h, a, 0)
+		return e.end(ctx, h, a, 0, ending{cause: forkbox.CauseStopped, why: "the box was removed"})
 	}
 	instance, err := e.provider.Attach(ctx, box)
 	if isNotFound(err) {
@@ -171,6 +176,9 @@ func (e *Engine) clear(ctx context.Context, h *handle, box forkbox.Box) error {
 	}
 	if err != nil {
 		return err
+	}
+	if g, ok := instance.(forkbox.Governed); ok && box.Paused != "" {
+		_ = g.Resume(ctx) // what stands still cannot be killed everywhere; Stop says if it was not
 	}
 	return instance.Stop(ctx, 0)
 }

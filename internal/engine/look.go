@@ -22,11 +22,11 @@ func (e *Engine) Processes(ctx context.Context, who forkbox.Owner, ref string) (
 		return nil, nil
 	}
 	a := h.current()
-	if a == nil || h.isStopping(a) {
+	if a == nil || h.ending(a) != nil {
 		return nil, nil
 	}
 	ps, err := a.instance.Processes(ctx)
-	if err != nil && h.isStopping(a) {
+	if err != nil && h.ending(a) != nil {
 		return nil, nil // it came to rest while it was asked
 	}
 	return ps, forkbox.Wrap("list processes", err)

@@ -27,6 +27,7 @@ func (e *Engine) Reconcile(ctx context.Context) error {
 	}
 	e.settleReceipts(ctx)
 	e.finishAtRest(ctx)
+	e.guardReserve()
 	return nil
 }
 
@@ -37,6 +38,7 @@ func (e *Engine) finishAtRest(ctx context.Context) {
 		e.log.Error("cannot list boxes", "error", err)
 		return
 	}
+	e.countBoxes(ctx, boxes)
 	e.finishSaving(ctx, boxes)
 	if err := e.restoreUnrecorded(ctx); err != nil {
 		e.log.Error("cannot look for what was lost", "error", err)
@@ -59,4 +61,13 @@ func (e *Engine) reconcile(ctx context.Context, box forkbox.Box) error {
 		return err
 	}
 	return e.remove(ctx, h, &box)
+}
+
+// countBoxes begins to count what everybody has, with the boxes at rest.
+func (e *Engine) countBoxes(ctx context.Context, atRest []forkbox.Box) {
+	active, err := e.ledger.Boxes(ctx, nil, forkbox.Creating, forkbox.Running, forkbox.Removing)
+	if err != nil {
+		e.log.Error("cannot list boxes", "error", err)
+	}
+	e.queue.count(append(active, atRest...))
 }

@@ -103,6 +103,7 @@ func (e *Engine) snapshotRunning(ctx context.Context, p layered, a *attached, bo
 	s.Layers = prepend(layer, box.Layers)
 	err := e.addCopied(ctx, box, &s, func() (err error) {
 		s.Paused, err = p.CopyRunning(ctx, *box, a.instance, layer)
+		e.paused(ctx, a, *box) // to copy it, it was frozen and let go on
 		return err
 	})
 	return s, err

@@ -87,6 +87,9 @@ func (e *Engine) atRest(ctx context.Context, op string, h *handle, box *forkbox.
 	if err != nil {
 		return err
 	}
+	if a != nil && box.Paused != "" { // it stays so
+		return notPaused(op, *box)
+	}
 	if a != nil {
 		if err := e.fell(context.WithoutCancel(ctx), h, a, box); err != nil {
 			return err
@@ -111,13 +114,14 @@ func (e *Engine) fell(ctx context.Context, h *handle, a *attached, box *forkbox.
 	if !ok || box.Pinned || h.rest != nil { // pinned: it is started again at once
 		return e.halt(ctx, h, a, box, 0)
 	}
-	h.setStopping(a, true)
+	why := ending{cause: forkbox.CauseStopped}
+	h.setEnding(a, &why)
 	if err := i.Abandon(); err != nil {
-		h.setStopping(a, false)
+		h.setEnding(a, nil)
 		return err
 	}
 	h.rest = func() {
-		err := e.end(ctx, h, a, 0)
+		err := e.end(ctx, h, a, 0, why)
 		if err == nil {
 			err = e.ended(ctx, h.id)
 		}
@@ -174,6 +178,6 @@ func (e *Engine) ended(ctx context.Context, id string) error {
 	if err != nil || box.State != forkbox.Running {
 		return err
 	}
-	box.State, box.Note = forkbox.Stopped, ""
+	box.State, box.Note, box.Paused = forkbox.Stopped, "", ""
 	return e.ledger.UpdateBox(ctx, box)
 }

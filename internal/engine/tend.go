@@ -8,10 +8,29 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// tend looks after a running box: it notices its end, and sends it to rest
-// when it idles. It is the only goroutine a running box has here.
+// chore is something that is looked at now and then while a box runs.
+type chore struct {
+	next   time.Time
+	prompt bool // also as soon as something about the box changes
+	do     func(*handle, *attached) time.Duration
+}
+
+func (e *Engine) chores() []chore {
+	now := time.Now()
+	return []chore{
+		{next: now.Add(e.restAfter), do: e.rest},
+		{next: now, prompt: true, do: e.watchClocks},
+		{next: now, prompt: true, do: e.watchDisk},
+		{next: now.Add(e.sampleEvery), do: e.sample},
+	}
+}
+
+// tend looks after a running box: it notices its end, sends it to rest when it
+// idles, and sees to its limits. It is the only goroutine a running box has
+// here.
 func (e *Engine) tend(h *handle, a *attached) {
-	timer := time.NewTimer(e.restAfter)
+	chores := e.chores()
+	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
@@ -22,10 +41,40 @@ func (e *Engine) tend(h *handle, a *attached) {
 		case <-a.instance.Done():
 			e.mourn(h, a)
 			return
+		case <-a.poke:
+			hurry(chores)
 		case <-timer.C:
-			timer.Reset(e.rest(h, a))
+			doChores(chores, h, a)
+		}
+		timer.Reset(time.Until(soonest(chores)))
+	}
+}
+
+func hurry(chores []chore) {
+	for i := range chores {
+		if chores[i].prompt {
+			chores[i].next = time.Now()
 		}
 	}
+}
+
+func doChores(chores []chore, h *handle, a *attached) {
+	for i := range chores {
+		c := &chores[i]
+		if time.Until(c.next) <= 0 && h.current() == a {
+			c.next = time.Now().Add(c.do(h, a))
+		}
+	}
+}
+
+func soonest(chores []chore) time.Time {
+	next := chores[0].next
+	for _, c := range chores {
+		if c.next.Before(next) {
+			next = c.next
+		}
+	}
+	return next
 }
 
 // rest stops the box when it has idled long enough, and otherwise says when to
@@ -70,7 +119,7 @@ func (e *Engine) stopAtRest(h *handle, a *attached) error {
 func (e *Engine) restIn(h *handle, a *attached) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if a.pinned || len(a.execs) > 0 {
+	if a.pinned || len(a.execs) > 0 || a.known.Paused != "" {
 		return e.restAfter
 	}
 	return e.restAfter - time.Since(a.idleSince)
@@ -115,8 +164,8 @@ func (e *Engine) mourn(h *handle, a *attached) {
 // bury settles what an instance that died leaves: its execs, and by way of
 // Attach its mounts. The caller has the box's turn.
 func (e *Engine) bury(ctx context.Context, h *handle, a *attached, box *forkbox.Box) error {
-	const why = "the box ended by itself: it crashed, or its first process was killed"
-	e.settle(h, a, nil, lost(why))
+	died := lastWords(a.instance)
+	e.settle(h, a, nil, died)
 	e.detach(h, a)
 	if _, err := e.provider.Attach(ctx, *box); !isNotFound(err) {
 		if err == nil {
@@ -126,8 +175,32 @@ func (e *Engine) bury(ctx context.Context, h *handle, a *attached, box *forkbox.
 		// a restart, tries again.
 		return e.note(ctx, box, "cannot clear up after it", err)
 	}
-	box.State, box.Note = forkbox.Stopped, why
-	return e.ledger.UpdateBox(ctx, *box)
+	box.State, box.Note, box.Paused, box.Death = forkbox.Stopped, died.Why, "", &died
+	if err := e.ledger.UpdateBox(ctx, *box); err != nil {
+		return err
+	}
+	if kind, ok := kindOf(died); ok {
+		e.tell(*box, kind, "", "the box ended: "+died.Why)
+	}
+	return nil
+}
+
+// speaker is an instance that may know what it died of.
+type speaker interface{ LastWords() *forkbox.Exit }
+
+// lastWords is how an instance ended that nobody asked to.
+func lastWords(i forkbox.Instance) forkbox.Exit {
+	died := lost("the box ended by itself: it crashed, or its first process was killed")
+	s, ok := i.(speaker)
+	if !ok {
+		return died
+	}
+	if said := s.LastWords(); said != nil {
+		why := died.Why
+		died = *said
+		died.Why = orElse(died.Why, why)
+	}
+	return died
 }
 
 // note tells the owner what went wrong with a box. It returns cause.

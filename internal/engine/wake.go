@@ -14,13 +14,19 @@ func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attach
 		return nil, err
 	}
 	a, err := e.found(ctx, h, box)
-	if err != nil || a != nil {
+	if err != nil {
+		return nil, err
+	}
+	if err := e.inTime("start box", *box); err != nil || a != nil {
 		return a, err
+	}
+	if err := e.renewed(box); err != nil {
+		return nil, err
 	}
 	if err := e.prepared(ctx, box); err != nil {
 		return nil, err
 	}
-	box.State, box.Note = forkbox.Running, ""
+	e.begins(box)
 	if err := e.ledger.UpdateBox(ctx, *box); err != nil {
 		return nil, err
 	}
@@ -34,6 +40,16 @@ func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attach
 	return h.current(), nil
 }
 
+// begins is the record of a box that begins to run: how it ended before is
+// over, and its end is told by the clock of this run of the host.
+func (e *Engine) begins(box *forkbox.Box) {
+	now := e.instant()
+	box.State, box.Note, box.Paused, box.Death, box.Boot = forkbox.Running, "", "", nil, now.boot
+	if box.Ends != nil {
+		box.Ends = now.again(*box.Ends)
+	}
+}
+
 // launch starts an instance. clean says whether one that failed is gone.
 func (e *Engine) launch(ctx context.Context, h *handle, box forkbox.Box) (clean bool, err error) {
 	instance, err := e.provider.Start(ctx, box)
@@ -44,6 +60,7 @@ func (e *Engine) launch(ctx context.Context, h *handle, box forkbox.Box) (clean 
 		stop := instance.Stop(context.WithoutCancel(ctx), 0)
 		return stop == nil, errors.Join(err, stop)
 	}
+	h.counted()
 	return true, nil
 }
 
@@ -79,6 +96,10 @@ func (e *Engine) reattach(ctx context.Context, h *handle, box *forkbox.Box) (*at
 	if err == nil {
 		err = e.attach(h, *box, instance, unfinished)
 	}
+	if err == nil {
+		e.regoverned(context.WithoutCancel(ctx), *box, instance)
+		e.idled(h, h.current(), *box)
+	}
 	if err != nil {
 		return nil, e.note(context.WithoutCancel(ctx), box, "cannot find out whether it runs", err)
 	}
@@ -102,17 +123,29 @@ func (e *Engine) unfinished(ctx context.Context, box string) (unfinished []forkb
 // foundDead writes down that a box and its execs ended while nobody watched.
 // The execs first: a box that is "stopped" is never looked at again.
 func (e *Engine) foundDead(ctx context.Context, box *forkbox.Box, unfinished []forkbox.Exec) error {
-	const why = "it was found not running any more: the host was restarted, or the box crashed"
+	died := e.foundHow(*box)
 	for _, x := range unfinished {
-		exit, out := e.exitFromLog(box.ID, x.ID, lost(why))
+		exit, out := e.exitFromLog(box.ID, x.ID, died)
 		now := e.now()
 		x.Ended, x.Exit, x.Output = &now, &exit, out
 		if err := e.ledger.UpdateExec(ctx, x); err != nil {
 			return err
 		}
 	}
-	box.State, box.Note = forkbox.Stopped, why
+	box.State, box.Note, box.Paused, box.Death = forkbox.Stopped, died.Why, "", &died
 	return e.ledger.UpdateBox(ctx, *box)
+}
+
+// foundHow is how a box ended that was found not running any more.
+func (e *Engine) foundHow(box forkbox.Box) forkbox.Exit {
+	boot, _ := e.clock()
+	switch {
+	case box.Boot == "" || boot == "":
+		return lost("it was found not running any more: the host was restarted, or the box crashed")
+	case box.Boot != boot:
+		return forkbox.Exit{Code: 125, Cause: forkbox.CauseShutdown, Why: "the host was restarted, or lost its power"}
+	}
+	return lost("it was found not running any more: the box crashed, or was killed, while forkbox did not run")
 }
 
 // usable is a Busy error for a box that is not there yet, or hardly any more.

@@ -2,7 +2,7 @@ package freezer
 
 import (
 	"context"
-	"errors"
+	"os"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -12,35 +12,22 @@ import (
 // network filesystem cannot be frozen before that answers.
 const limit = 10 * time.Second
 
-// Frozen is a box whose processes stand still.
-type Frozen struct {
-	How   string // "cgroup" or "signals"
-	since time.Time
-	thaw  func() error
-}
-
-// Thaw lets the processes go on and says for how long they stood still.
-func (f *Frozen) Thaw() (time.Duration, error) {
-	err := f.thaw()
-	return time.Since(f.since), forkbox.Wrap("let the box go on", err)
-}
-
 // Freeze stops all processes below init, the first process of a box, whose
 // pid this is as the caller sees it. A note of what was done is kept in the
-// file note, for [Recover], until they go on.
-func Freeze(ctx context.Context, init int, id, note string) (*Frozen, error) {
+// file note, until [Thaw] lets them go on.
+func Freeze(ctx context.Context, init int, note string) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	f := &Frozen{How: "cgroup", since: time.Now()}
-	err := f.byGroup(ctx, init, id, note)
-	if errors.Is(err, errNoGroup) {
-		f.How = "signals"
-		err = f.bySignals(ctx, init, note)
+	if Frozen(note) {
+		return nil
 	}
-	if err != nil {
-		return nil, forkbox.Wrap("freeze the box", err)
-	}
-	return f, nil
+	return forkbox.Wrap("freeze the box", bySignals(ctx, init, note))
+}
+
+// Frozen says whether there is such a note.
+func Frozen(note string) bool {
+	_, err := os.Stat(note)
+	return err == nil
 }
 
 // patience is how long a box may take to stand still before it is let go on

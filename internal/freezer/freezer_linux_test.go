@@ -3,10 +3,10 @@ package freezer
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 )
@@ -25,13 +25,13 @@ func family(t *testing.T) (init int, count func() int64) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, pid := range append(descendants(cmd.Process.Pid), cmd.Process.Pid) {
+		for _, pid := range append(Descendants(cmd.Process.Pid), cmd.Process.Pid) {
 			if p, err := os.FindProcess(pid); err == nil {
 				_ = p.Kill()
 			}
 		}
 		_ = cmd.Wait()
-		for _, pid := range descendants(os.Getpid()) {
+		for _, pid := range Descendants(os.Getpid()) {
 			t.Errorf("process %d is left", pid)
 		}
 	})
@@ -69,65 +69,26 @@ func standsStill(t *testing.T, count func() int64) {
 	}
 }
 
-func ways(t *testing.T) map[string]func(init int, note string) (*Frozen, error) {
-	signals := func(init int, note string) (*Frozen, error) {
-		f := &Frozen{How: "signals", since: time.Now()}
-		return f, f.bySignals(t.Context(), init, note)
-	}
-	all := map[string]func(int, string) (*Frozen, error){"signals": signals}
-	if os.Geteuid() == 0 {
-		all["cgroup"] = func(init int, note string) (*Frozen, error) {
-			f, err := Freeze(t.Context(), init, "test"+strconv.Itoa(init), note)
-			if err == nil && f.How != "cgroup" {
-				t.Errorf("root froze by %s", f.How)
-			}
-			return f, err
-		}
-	}
-	return all
-}
-
+// TestFreezeAndThaw also when who froze was killed before letting it go on: a
+// note is all that Thaw knows.
 func TestFreezeAndThaw(t *testing.T) {
-	for name, freeze := range ways(t) {
-		t.Run(name, func(t *testing.T) {
-			init, count := family(t)
-			note := filepath.Join(t.TempDir(), "frozen")
-			f, err := freeze(init, note)
-			if err != nil {
-				t.Fatal(err)
-			}
-			standsStill(t, count)
-			if paused, err := f.Thaw(); err != nil || paused <= 0 {
-				t.Fatal(paused, err)
-			}
-			if !grows(count) {
-				t.Error("it does not go on")
-			}
-			wantGone(t, note)
-		})
+	init, count := family(t)
+	note := filepath.Join(t.TempDir(), "frozen")
+	for range 2 { // the second time it stands still already
+		if err := Freeze(t.Context(), init, note); err != nil || !Frozen(note) {
+			t.Fatal(err)
+		}
+		standsStill(t, count)
 	}
-}
-
-// TestRecover: whoever froze a box may be killed before letting it go on.
-func TestRecover(t *testing.T) {
-	for name, freeze := range ways(t) {
-		t.Run(name, func(t *testing.T) {
-			init, count := family(t)
-			note := filepath.Join(t.TempDir(), "frozen")
-			if _, err := freeze(init, note); err != nil {
-				t.Fatal(err)
-			}
-			if err := Recover(note); err != nil {
-				t.Fatal(err)
-			}
-			if !grows(count) {
-				t.Error("it does not go on")
-			}
-			wantGone(t, note)
-			if err := Recover(note); err != nil {
-				t.Error("a second time:", err)
-			}
-		})
+	if err := Thaw(note); err != nil {
+		t.Fatal(err)
+	}
+	if !grows(count) {
+		t.Error("it does not go on")
+	}
+	wantGone(t, note)
+	if err := Thaw(note); err != nil {
+		t.Error("a second time:", err)
 	}
 }
 
@@ -136,8 +97,8 @@ func TestGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	note := filepath.Join(t.TempDir(), "frozen")
-	if f, err := Freeze(ctx, init, "test"+strconv.Itoa(init), note); err == nil {
-		_, _ = f.Thaw() // it was faster
+	if err := Freeze(ctx, init, note); err == nil {
+		_ = Thaw(note) // it was faster
 	}
 	if !grows(count) {
 		t.Error("it does not go on")
@@ -155,29 +116,22 @@ func wantGone(t *testing.T, file string) {
 // TestVfork: a process that waits in vfork cannot be stopped before its child
 // has gone on.
 func TestVfork(t *testing.T) {
-	for name, freeze := range ways(t) {
-		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command("sh", "-c", "for i in 1 2 3 4; do (while :; do date >/dev/null; done) & done; wait")
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
+	cmd := exec.Command("sh", "-c", "for i in 1 2 3 4; do (while :; do date >/dev/null; done) & done; wait")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		for _, pid := range append(Descendants(cmd.Process.Pid), cmd.Process.Pid) {
+			if p, err := os.FindProcess(pid); err == nil {
+				_ = p.Kill()
 			}
-			defer func() {
-				for _, pid := range append(descendants(cmd.Process.Pid), cmd.Process.Pid) {
-					if p, err := os.FindProcess(pid); err == nil {
-						_ = p.Kill()
-					}
-				}
-				_ = cmd.Wait()
-			}()
-			for range 100 {
-				f, err := freeze(cmd.Process.Pid, filepath.Join(t.TempDir(), "frozen"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := f.Thaw(); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
+		}
+		_ = cmd.Wait()
+	}()
+	for range 100 {
+		note := filepath.Join(t.TempDir(), "frozen")
+		if err := errors.Join(Freeze(t.Context(), cmd.Process.Pid, note), Thaw(note)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

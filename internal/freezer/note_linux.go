@@ -10,9 +10,6 @@ import (
 
 // note is what has to be undone, also when who did it is no more.
 type note struct {
-	Group   string          `json:"group,omitempty"`
-	Parent  string          `json:"parent,omitempty"`
-	V2      bool            `json:"v2,omitempty"`
 	Stopped map[int]started `json:"stopped,omitempty"`
 }
 
@@ -27,9 +24,9 @@ func save(file string, n note) error {
 	return os.Rename(file+".new", file)
 }
 
-// Recover lets processes go on that somebody froze who is no more. Where there
-// is no note there is nothing to do.
-func Recover(noteFile string) error {
+// Thaw lets processes go on that were frozen, also by somebody who is no more.
+// Where there is no note there is nothing to do.
+func Thaw(noteFile string) error {
 	text, err := os.ReadFile(noteFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -41,10 +38,7 @@ func Recover(noteFile string) error {
 	if err != nil {
 		return forkbox.Wrap("let a frozen box go on", err)
 	}
-	if n.Group != "" {
-		err = (&group{dir: n.Group, parent: n.Parent, v2: n.V2}).release()
-	}
-	return forkbox.Wrap("let a frozen box go on", errors.Join(err, resume(n.Stopped), forget(noteFile)))
+	return forkbox.Wrap("let a frozen box go on", errors.Join(resume(n.Stopped), forget(noteFile)))
 }
 
 // forget removes a note, if there is one.

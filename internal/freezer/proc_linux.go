@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// descendants lists all processes below one. In a box they are all there are:
+// Descendants lists all processes below one. In a box they are all there are:
 // whoever loses its parent becomes a child of the first process.
-func descendants(pid int) (all []int) {
+func Descendants(pid int) (all []int) {
 	for _, child := range children(pid) {
 		all = append(all, child)
-		all = append(all, descendants(child)...)
+		all = append(all, Descendants(child)...)
 	}
 	return all
 }

@@ -10,18 +10,17 @@ import (
 
 // bySignals stops processes one by one until a whole round finds none that
 // runs.
-func (f *Frozen) bySignals(ctx context.Context, init int, noteFile string) error {
+func bySignals(ctx context.Context, init int, noteFile string) error {
 	stopped := map[int]started{}
-	f.thaw = func() error { return errors.Join(resume(stopped), forget(noteFile)) }
 	was := map[int]bool{} // stopped before us, by somebody who has reasons
-	for _, pid := range descendants(init) {
+	for _, pid := range Descendants(init) {
 		if state(pid) == 'T' {
 			was[pid] = true
 		}
 	}
 	err := settle(ctx, func() (bool, error) {
 		done, fresh := true, false
-		for _, pid := range descendants(init) {
+		for _, pid := range Descendants(init) {
 			switch s := state(pid); {
 			case was[pid], s == 'Z', s == 0:
 				continue
@@ -51,7 +50,7 @@ func (f *Frozen) bySignals(ctx context.Context, init int, noteFile string) error
 		return err
 	})
 	if err != nil {
-		return errors.Join(err, f.thaw())
+		return errors.Join(err, resume(stopped), forget(noteFile))
 	}
 	return nil
 }

@@ -21,6 +21,9 @@ func (s *Store) BinOf(id string) (string, error) {
 	if !isSubvolume(s.Top(id)) {
 		return s.trash(), nil
 	}
+	if err := s.ease(id); err != nil { // who deletes needs some room first
+		return "", forkbox.Wrap(op, err)
+	}
 	bin := filepath.Join(s.Top(id), "bin")
 	err := os.Mkdir(bin, 0o700)
 	if errors.Is(err, fs.ErrExist) {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/quota"
 )
 
 // place is a directory that stores are made in, and the driver they get.
@@ -72,6 +74,14 @@ func TestConformance(t *testing.T) {
 	t.Run("btrfs", func(t *testing.T) {
 		onFilesystem(t, "btrfs", func(mnt string) {
 			everybody(t, mnt, "btrfs", "reflink", "overlay")
+			wantNoSubvolumes(t, mnt)
+		}, "-q")
+	})
+	t.Run("btrfs-quotas", func(t *testing.T) {
+		onFilesystem(t, "btrfs", func(mnt string) {
+			_, err := quota.Enable(t.Context(), mnt)
+			must(t, err)
+			everybody(t, mnt, "btrfs")
 			wantNoSubvolumes(t, mnt)
 		}, "-q")
 	})

@@ -43,6 +43,7 @@ func (s *Store) RemoveLayer(ctx context.Context, layer string) error {
 	if err := checkID(op, layer); err != nil {
 		return err
 	}
+	s.forgetSize(layer)
 	return forkbox.Wrap(op, s.remove(ctx, s.layer(layer), "layer."+layer))
 }
 

@@ -18,6 +18,7 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 	if err := checkID(op, id); err != nil {
 		return err
 	}
+	s.letGo(id, s.Top(id))
 	return forkbox.Wrap(op, s.remove(ctx, s.Dir(id), id))
 }
 
@@ -45,6 +46,9 @@ func (s *Store) Bin() string { return s.trash() }
 // it left half-made. Only the process that makes layers may call it.
 func (s *Store) EmptyTrash(ctx context.Context) error {
 	err := errors.Join(s.sweep(s.layers()), s.sweep(s.roots()), s.empty(ctx))
+	if s.holder != nil {
+		err = errors.Join(err, s.holder.Sweep())
+	}
 	return forkbox.Wrap("empty the trash", err)
 }
 

@@ -44,6 +44,7 @@ func (s *Store) save(ctx context.Context, box, layer string, still bool) error {
 	if still && s.Stacks() {
 		switch err := rename(top, s.layer(layer)); {
 		case err == nil:
+			s.letGo(box, s.layer(layer))
 			s.tidy(ctx, s.layer(layer))
 			return nil
 		case !errors.Is(err, fs.ErrNotExist):
@@ -53,7 +54,13 @@ func (s *Store) save(ctx context.Context, box, layer string, still bool) error {
 	if !exists(top) {
 		return s.make(s.layer(layer), s.emptyLayer)
 	}
-	return s.make(s.layer(layer), func(dir string) error { return s.clone(ctx, top, dir, still) })
+	return s.make(s.layer(layer), func(dir string) error {
+		if err := s.clone(ctx, top, dir, still); err != nil {
+			return err
+		}
+		s.noteTook(top, dir)
+		return nil
+	})
 }
 
 // Clone gives a box that has no top one that begins as the layer. A box that
@@ -74,7 +81,10 @@ func (s *Store) Clone(ctx context.Context, layer, box string) error {
 		if err := s.clone(ctx, s.layer(layer), dir, true); err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(dir, originName), []byte(layer), 0o600)
+		if err := os.WriteFile(filepath.Join(dir, originName), []byte(layer), 0o600); err != nil {
+			return err
+		}
+		return s.holdNew(box, dir)
 	}))
 }
 
@@ -98,6 +108,7 @@ func (s *Store) DropTop(ctx context.Context, box string) error {
 	if err := checkID(op, box); err != nil {
 		return err
 	}
+	s.letGo(box, s.Top(box))
 	return forkbox.Wrap(op, s.remove(ctx, s.Top(box), "top."+box))
 }
 
@@ -124,7 +135,7 @@ func (s *Store) clone(ctx context.Context, from, to string, still bool) error {
 // tidy removes what a layer does not need: overlayfs's own directories. It is
 // a few calls, and no harm where it fails.
 func (s *Store) tidy(ctx context.Context, dir string) {
-	for _, name := range []string{"work", "bin", originName, ofName} {
+	for _, name := range []string{"work", "bin", originName, ofName, tookName} {
 		_ = removeTree(ctx, dir, name)
 	}
 }

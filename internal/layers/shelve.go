@@ -31,14 +31,20 @@ func (s *Store) Shelve(_ context.Context, box, layer string, times int) error {
 	if !exists(s.Dir(box)) {
 		return noBox(op, box)
 	}
+	s.letGo(box, s.Top(box)) // a top that is full has no room for a note
 	note := filepath.Join(s.Top(box), ofName)
 	_ = os.Remove(note) // of an attempt that failed
+	_ = os.Remove(filepath.Join(s.Top(box), tookName))
+	s.noteTook(s.Top(box), s.Top(box))
 	err := os.Symlink(fmt.Sprintf("%s %d", box, times), note)
 	if err == nil {
 		err = rename(s.Top(box), s.layer(layer)) // what overlayfs kept for itself goes with the layer
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if err != nil { // it stays the top
+		err = errors.Join(err, s.holdNew(box, s.Top(box)))
 	}
 	return forkbox.Wrap(op, err)
 }
@@ -64,5 +70,10 @@ func (s *Store) Unshelve(_ context.Context, layer, box string) error {
 	if exists(s.Top(box)) {
 		return forkbox.Errorf(forkbox.Exists, op, "it has written something since")
 	}
-	return forkbox.Wrap(op, rename(s.layer(layer), s.Top(box)))
+	s.forgetSize(layer)
+	if err := rename(s.layer(layer), s.Top(box)); err != nil {
+		return forkbox.Wrap(op, err)
+	}
+	_ = os.Remove(filepath.Join(s.Top(box), tookName)) // it is a layer's
+	return s.holdNew(box, s.Top(box))
 }

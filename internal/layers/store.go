@@ -4,6 +4,7 @@
 //	<home>/boxes/<id>/top/upper/<escaped mount point>/  what the box itself changed on that filesystem
 //	<home>/boxes/<id>/top/work/<escaped mount point>/   overlayfs needs it beside the upper
 //	<home>/boxes/<id>/base/                             what reality was at the fork, where a merge needs it
+//	<home>/boxes/<id>/quota                             what its top may take, if that is limited
 //	<home>/boxes/<id>/<exec>.log                        what its execs wrote
 //	<home>/layers/<layer>/upper/<escaped mount point>/  what a box had changed, and nobody changes any more
 //	<home>/roots/<name>/                                the root directory of an image that boxes are based on
@@ -30,16 +31,22 @@ import (
 	"sync"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/quota"
 )
 
 // Store is the directory that boxes and layers live in.
 type Store struct {
 	home   string
+	lies   string // a directory on the filesystem that all this takes space of
 	driver driver
 	why    string // the driver was chosen
 
+	holder       quota.Holder // limits what boxes write; nil where nothing can
+	disk, inodes forkbox.Holding
+
 	mu     sync.Mutex
-	drafts map[string]bool // directories that are being filled
+	drafts map[string]bool  // directories that are being filled
+	sizes  map[string]int64 // of layers, as far as they were counted
 }
 
 // Open prepares home, which only its owner may enter: upper directories hold
@@ -50,13 +57,18 @@ func Open(home string) (*Store, error) { return OpenWith(home, "") }
 // OpenWith is [Open] with a driver of the caller's choice: "overlay", "btrfs",
 // "reflink" or "copy"; "" leaves it to the store. One that does not work in
 // home is refused, never replaced by another.
-func OpenWith(home, driver string) (*Store, error) {
+func OpenWith(home, driver string) (*Store, error) { return OpenIn(home, home, driver) }
+
+// OpenIn is [OpenWith] for a store that is kept in a pool: home is where the
+// pool is mounted, and lies a directory on the filesystem that the pool's file
+// lies on, which is the one that can fill up.
+func OpenIn(home, lies, driver string) (*Store, error) {
 	const op = "open the store"
 	home, err := filepath.Abs(home)
 	if err != nil {
 		return nil, forkbox.Wrap(op, err)
 	}
-	s := &Store{home: home, drafts: map[string]bool{}}
+	s := &Store{home: home, lies: lies, drafts: map[string]bool{}, sizes: map[string]int64{}}
 	for _, dir := range []string{s.boxes(), s.layers(), s.roots(), s.trash()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, forkbox.Wrap(op, err)
@@ -71,6 +83,7 @@ func OpenWith(home, driver string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.findQuota()
 	return s, nil
 }
 

@@ -32,3 +32,8 @@ func rename(from, to string) error { return os.Rename(from, to) }
 func count(context.Context, []*owner, *Usage) error { return linuxOnly("count what the store takes") }
 
 func isSubvolume(string) bool { return false }
+
+// HostFree is what is left of the filesystem that the store lies on.
+func (s *Store) HostFree() (bytes, inodes, total int64, err error) {
+	return 0, 0, 0, linuxOnly("look how full the disk is")
+}

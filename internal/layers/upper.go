@@ -26,6 +26,9 @@ func (s *Store) NewUpper(id, mount string) (dir string, made bool, err error) {
 		return "", false, err
 	}
 	dir = filepath.Join(s.Upper(id), name)
+	if err := s.ease(id); err != nil {
+		return "", false, forkbox.Wrap(op, err)
+	}
 	switch err := s.mkdirInTop(id, s.Upper(id), dir); {
 	case errors.Is(err, fs.ErrExist):
 		return dir, false, nil
@@ -44,6 +47,12 @@ func (s *Store) mkdirInTop(id, parent, dir string) error {
 		return err
 	}
 	if err := s.driver.mkdir(s.Top(id)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := s.holdNew(id, s.Top(id)); err != nil {
+		return err
+	}
+	if err := s.ease(id); err != nil {
 		return err
 	}
 	if err := os.Mkdir(parent, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

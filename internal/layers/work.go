@@ -20,6 +20,9 @@ func (s *Store) FreshWork(ctx context.Context, id, mount string) (string, error)
 		return "", err
 	}
 	dir := filepath.Join(s.Work(id), name)
+	if err := s.ease(id); err != nil {
+		return "", forkbox.Wrap(op, err)
+	}
 	err = s.mkdirInTop(id, s.Work(id), dir)
 	if !errors.Is(err, fs.ErrExist) {
 		return dir, forkbox.Wrap(op, err)

@@ -17,6 +17,8 @@ type statements struct {
 	snapshots, snapshotsOf, template, templates       *sql.Stmt // read
 	snapshotNamed, snapshotLast, snapshotNames        *sql.Stmt // read
 	stacks                                            *sql.Stmt // read
+	addEvent                                          *sql.Stmt // write
+	events, eventsOfOwner, eventsOfBox                *sql.Stmt // read
 }
 
 const (
@@ -75,6 +77,16 @@ const (
 	sqlTemplate       = `SELECT record FROM templates WHERE owner_uid = ? AND name = ?`
 	sqlTemplates      = `SELECT record FROM templates WHERE ?1 = -1 OR owner_uid = ?1 ORDER BY created, rowid`
 
+	sqlAddEvent = `INSERT INTO events (owner_uid, box, record) VALUES (?, ?, ?) RETURNING id`
+	// The latest so many of those after an id, and those oldest first.
+	sqlEvents = `SELECT id, record FROM
+		(SELECT id, record FROM events WHERE id > ?1 ORDER BY id DESC LIMIT ?2) ORDER BY id`
+	sqlEventsOfOwner = `SELECT id, record FROM
+		(SELECT id, record FROM events WHERE owner_uid = ?3 AND id > ?1 ORDER BY id DESC LIMIT ?2) ORDER BY id`
+	sqlEventsOfBox = `SELECT id, record FROM
+		(SELECT id, record FROM events WHERE box = ?3 AND id > ?1 AND (?4 = -1 OR +owner_uid = ?4)
+		ORDER BY id DESC LIMIT ?2) ORDER BY id`
+
 	sqlLanding = `SELECT record FROM receipts WHERE state = 'landing' ORDER BY created DESC, rowid DESC`
 )
 
@@ -115,6 +127,10 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 		{&s.deleteTemplate, write, sqlDeleteTemplate},
 		{&s.template, read, sqlTemplate},
 		{&s.templates, read, sqlTemplates},
+		{&s.addEvent, write, sqlAddEvent},
+		{&s.events, read, sqlEvents},
+		{&s.eventsOfOwner, read, sqlEventsOfOwner},
+		{&s.eventsOfBox, read, sqlEventsOfBox},
 	} {
 		stmt, err := p.db.PrepareContext(ctx, p.sql)
 		if err != nil {
@@ -134,6 +150,7 @@ func (s *statements) close() error {
 		s.addSnapshot, s.updateSnapshot, s.deleteSnapshot, s.snapshots, s.snapshotsOf,
 		s.snapshotNamed, s.snapshotLast, s.snapshotNames, s.stacks,
 		s.addTemplate, s.updateTemplate, s.deleteTemplate, s.template, s.templates,
+		s.addEvent, s.events, s.eventsOfOwner, s.eventsOfBox,
 	} {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())

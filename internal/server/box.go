@@ -25,9 +25,14 @@ func (s *Server) createBox(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &req); err != nil {
 		return err
 	}
-	box, err := s.Engine.Create(r.Context(), who(r), createSpec(req))
-	if err != nil {
+	if err := checkWish(req.Wish); err != nil {
 		return err
+	}
+	ctx, done := s.waiting(r.Context(), who(r), &req.Wish)
+	defer done()
+	box, err := s.Engine.Create(ctx, who(r), createSpec(req))
+	if err != nil {
+		return unqueued(ctx, err)
 	}
 	return answer(w, http.StatusCreated, brief(box))
 }
@@ -35,7 +40,7 @@ func (s *Server) createBox(w http.ResponseWriter, r *http.Request) error {
 func createSpec(req client.CreateRequest) engine.CreateSpec {
 	return engine.CreateSpec{
 		Name: req.Name, From: req.From, Template: req.Template,
-		Dir: req.Dir, Env: req.Env, Net: req.Net, AllowSecrets: req.AllowSecrets,
+		Dir: req.Dir, Env: req.Env, Net: req.Net, AllowSecrets: req.AllowSecrets, Wish: req.Wish,
 	}
 }
 

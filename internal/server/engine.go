@@ -41,7 +41,7 @@ type Engine interface {
 	Snapshot(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.SnapshotSpec) (forkbox.Snapshot, error)
 	Snapshots(ctx context.Context, who forkbox.Owner, ref string) ([]forkbox.Snapshot, error)
 	Rollback(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.RollbackSpec) (forkbox.Rollback, error)
-	Fork(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec) (forkbox.Fork, error)
+	ForkWith(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec, wish forkbox.Wish) (forkbox.Fork, error)
 	RemoveSnapshot(ctx context.Context, who forkbox.Owner, ref string, squash bool) error
 	Family(ctx context.Context, who forkbox.Owner) (forkbox.Family, error)
 
@@ -52,12 +52,27 @@ type Engine interface {
 
 	// Export writes nothing before it knows that it can.
 	Export(ctx context.Context, who forkbox.Owner, ref string, w io.Writer) error
-	Import(ctx context.Context, who forkbox.Owner, r io.Reader, spec forkbox.ImportSpec) (forkbox.Import, error)
+	ImportWith(ctx context.Context, who forkbox.Owner, r io.Reader, spec forkbox.ImportSpec, wish forkbox.Wish) (forkbox.Import, error)
 	AddBase(ctx context.Context, who forkbox.Owner, kind, name string, r io.Reader) (forkbox.Base, error)
 
 	Keep(ctx context.Context, who forkbox.Owner, ref string, keep bool) (forkbox.Box, error)
 	GC(ctx context.Context, who forkbox.Owner, spec forkbox.GCSpec) (forkbox.GC, error)
 	Usage(ctx context.Context, who forkbox.Owner) (forkbox.Usage, error)
+
+	// Create, Exec, Start and Fork wait where the host is full, until ctx ends.
+	Set(ctx context.Context, who forkbox.Owner, ref string, wish forkbox.Wish) (forkbox.Box, error)
+	Extend(ctx context.Context, who forkbox.Owner, ref string, by time.Duration) (forkbox.Box, error)
+	Pause(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Box, error)
+	Resume(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Box, error)
+	Policy(ctx context.Context, who forkbox.Owner, wish forkbox.Wish) (forkbox.Policy, error)
+	Holds(ctx context.Context) map[forkbox.Resource]forkbox.Holding
+	Stats(ctx context.Context, who forkbox.Owner, ref string, series bool) (forkbox.BoxStats, error)
+	AllStats(ctx context.Context, who forkbox.Owner) ([]forkbox.BoxStats, error)
+	Events(ctx context.Context, who forkbox.Owner, ref string, after int64, follow bool, yield func(forkbox.Event) error) error
+	Queue(ctx context.Context, who forkbox.Owner) ([]forkbox.Waiting, error)
+	// Attach returns when the exec is attached. It owns stdio, also when it
+	// fails.
+	Attach(ctx context.Context, who forkbox.Owner, ref, execID string, stdio forkbox.Stdio) error
 
 	Doctor(ctx context.Context) []forkbox.Check
 	HiddenFrom(who forkbox.Owner) []string

@@ -34,19 +34,49 @@ func (s *Server) startExec(w http.ResponseWriter, r *http.Request) error {
 	if err := checkExec(req); err != nil {
 		return err
 	}
-	if strings.EqualFold(r.Header.Get("Upgrade"), client.Protocol) {
+	if upgrades(r) {
 		return s.attach(w, r, turn{box: r.PathValue("box"), req: req})
 	}
-	stdin, err := stdinFile(req.Stdin)
-	if err != nil {
-		return forkbox.Wrap("hand over stdin", err)
-	}
-	// The engine owns the files, also when it fails.
-	exec, err := s.Engine.Exec(r.Context(), who(r), r.PathValue("box"), engineRequest(req), forkbox.Stdio{In: stdin})
+	exec, err := s.detach(r, req)
 	if err != nil {
 		return err
 	}
 	return answer(w, http.StatusCreated, exec)
+}
+
+// detach starts a command that nobody waits for.
+func (s *Server) detach(r *http.Request, req client.ExecRequest) (forkbox.Exec, error) {
+	if req.Open && len(req.Stdin) > 0 {
+		return forkbox.Exec{}, forkbox.Errorf(forkbox.Invalid, "run "+req.Argv[0], "its stdin cannot both be given and stay open")
+	}
+	stdin, err := stdinFile(req.Stdin)
+	if err != nil {
+		return forkbox.Exec{}, forkbox.Wrap("hand over stdin", err)
+	}
+	ctx, done := s.waiting(r.Context(), who(r), &req.Wish)
+	defer done()
+	ask := engineRequest(req)
+	ask.Detached = true
+	// The engine owns the files, also when it fails.
+	exec, err := s.Engine.Exec(ctx, who(r), r.PathValue("box"), ask, forkbox.Stdio{In: stdin})
+	return exec, unqueued(ctx, err)
+}
+
+// attachExec attaches the caller to an exec that runs already.
+func (s *Server) attachExec(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("exec")
+	if err := decodeOptional(r, &struct{}{}); err != nil {
+		return err
+	}
+	if !upgrades(r) {
+		return forkbox.Errorf(forkbox.Invalid, "attach to exec "+id, "the request does not upgrade to %s", client.Protocol).
+			Hint("without an upgrade: GET /v1/boxes/BOX/execs/%s/logs?follow=1", id)
+	}
+	return s.attach(w, r, turn{box: r.PathValue("box"), join: id})
+}
+
+func upgrades(r *http.Request) bool {
+	return strings.EqualFold(r.Header.Get("Upgrade"), client.Protocol)
 }
 
 // run makes a box and attaches the caller to a command in it.
@@ -58,7 +88,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 	if err := checkExec(req.Exec); err != nil {
 		return err
 	}
-	if !strings.EqualFold(r.Header.Get("Upgrade"), client.Protocol) {
+	if !upgrades(r) {
 		return forkbox.Errorf(forkbox.Invalid, "run a command in a new box", "the request does not upgrade to %s", client.Protocol).
 			Hint("without an upgrade: POST /v1/boxes, then POST /v1/boxes/ID/execs")
 	}
@@ -71,6 +101,11 @@ func checkExec(req client.ExecRequest) error {
 		return forkbox.Errorf(forkbox.Invalid, "run a command", "there is none")
 	case req.Timeout < 0:
 		return forkbox.Errorf(forkbox.Invalid, "run "+req.Argv[0], "the timeout of %s is negative", req.Timeout)
+	case len(req.Limits) > 0: // those that hold are the engine's to find out
+		return forkbox.Errorf(forkbox.Invalid, "run "+req.Argv[0], "limits are asked for in a wish")
+	}
+	if err := checkWish(req.Wish); err != nil {
+		return err
 	}
 	switch req.OnDisconnect {
 	case "", client.KeepOnDisconnect, client.KillOnDisconnect:
@@ -81,7 +116,7 @@ func checkExec(req client.ExecRequest) error {
 }
 
 func engineRequest(req client.ExecRequest) engine.ExecRequest {
-	return engine.ExecRequest{ExecSpec: req.ExecSpec, ExtraEnv: req.ExtraEnv}
+	return engine.ExecRequest{ExecSpec: req.ExecSpec, ExtraEnv: req.ExtraEnv, Wish: req.Wish}
 }
 
 func (s *Server) waitExec(w http.ResponseWriter, r *http.Request) error {

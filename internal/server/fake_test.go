@@ -31,16 +31,23 @@ type fakeEngine struct {
 	failAt  error // what changes and logs end with
 	onBoxes func()
 	fakeLayers
+	fakeLimits
 }
 
 func newFake() *fakeEngine {
 	return &fakeEngine{killed: make(chan struct{}), exited: make(chan struct{})}
 }
 
-func (f *fakeEngine) Create(_ context.Context, who forkbox.Owner, spec engine.CreateSpec) (forkbox.Box, error) {
+func (f *fakeEngine) Create(ctx context.Context, who forkbox.Owner, spec engine.CreateSpec) (forkbox.Box, error) {
+	if err := f.wait(ctx, spec.Wish.Ticket); err != nil {
+		return forkbox.Box{}, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.created, f.who = append(f.created, spec), append(f.who, who)
+	if f.onCreated != nil {
+		f.onCreated()
+	}
 	return forkbox.Box{ID: "b1", Name: spec.Name, State: forkbox.Stopped, Owner: who}, nil
 }
 
@@ -73,7 +80,11 @@ func (f *fakeEngine) Remove(_ context.Context, _ forkbox.Owner, _ string, force 
 	return nil
 }
 
-func (f *fakeEngine) Exec(_ context.Context, _ forkbox.Owner, _ string, req engine.ExecRequest, stdio forkbox.Stdio) (forkbox.Exec, error) {
+func (f *fakeEngine) Exec(ctx context.Context, _ forkbox.Owner, _ string, req engine.ExecRequest, stdio forkbox.Stdio) (forkbox.Exec, error) {
+	if err := f.wait(ctx, req.Wish.Ticket); err != nil {
+		stdio.Close()
+		return forkbox.Exec{}, err
+	}
 	if req.Argv[0] == "missing" {
 		stdio.Close()
 		return forkbox.Exec{}, forkbox.Errorf(forkbox.CommandNotFound, "run missing", "there is no such command")
@@ -104,6 +115,9 @@ func (f *fakeEngine) Wait(ctx context.Context, _ forkbox.Owner, _, id string) (f
 }
 
 func (f *fakeEngine) GetExec(_ context.Context, _ forkbox.Owner, _, id string) (forkbox.Exec, error) {
+	if id == "ended" {
+		return forkbox.Exec{ID: id, Box: "b1", Exit: &forkbox.Exit{Cause: forkbox.CauseExited}}, nil
+	}
 	return forkbox.Exec{ID: id, Box: "b1"}, nil
 }
 

@@ -31,9 +31,15 @@ func (s *Server) importBox(w http.ResponseWriter, r *http.Request) error {
 	}
 	spec := forkbox.ImportSpec{Name: q.Get("name"), Dir: q.Get("dir"), Net: forkbox.Net(q.Get("net"))}
 	return receive(w, r, func(body io.Reader) (any, error) {
-		done, err := s.Engine.Import(r.Context(), who(r), body, spec)
+		wish, err := wishOf(q)
+		if err != nil {
+			return nil, err
+		}
+		ctx, leave := s.waiting(r.Context(), who(r), &wish)
+		defer leave()
+		done, err := s.Engine.ImportWith(ctx, who(r), body, spec, wish)
 		done.Box = brief(done.Box)
-		return done, err
+		return done, unqueued(ctx, err)
 	})
 }
 

@@ -14,8 +14,10 @@ import (
 
 // decode reads the one JSON object of a request, strictly: a field that nobody
 // knows is a mistake that must not pass for a request without it.
-func decode(r *http.Request, into any) error {
-	body := bufio.NewReader(r.Body)
+func decode(r *http.Request, into any) error { return decodeFrom(r.Body, into) }
+
+func decodeFrom(r io.Reader, into any) error {
+	body := bufio.NewReader(r)
 	if err := beginsObject(body); err != nil {
 		return badRequest(err)
 	}
@@ -58,7 +60,10 @@ func decodeOptional(r *http.Request, into any) error {
 func badRequest(err error) error {
 	const op = "understand the request"
 	var large *http.MaxBytesError
+	var known *forkbox.Error // of a value that knows what it may be
 	switch {
+	case errors.As(err, &known):
+		return known
 	case errors.As(err, &large):
 		return forkbox.Errorf(forkbox.Invalid, op, "it is larger than %d bytes", large.Limit)
 	case errors.Is(err, io.EOF):

@@ -43,6 +43,12 @@ var routes = [...]route{
 	{"POST", "/v1/boxes/{box}/sync", owner, (*Server).syncBox},
 	{"GET", "/v1/boxes/{box}/processes", owner, (*Server).listProcesses},
 
+	{"PATCH", "/v1/boxes/{box}/limits", owner, (*Server).setLimits},
+	{"POST", "/v1/boxes/{box}/extend", owner, (*Server).extendBox},
+	{"POST", "/v1/boxes/{box}/pause", owner, (*Server).pauseBox},
+	{"POST", "/v1/boxes/{box}/resume", owner, (*Server).resumeBox},
+	{"GET", "/v1/boxes/{box}/stats", owner, (*Server).boxStats},
+
 	{"GET", "/v1/boxes/{box}/snapshots", owner, (*Server).listSnapshots},
 	{"POST", "/v1/boxes/{box}/snapshots", owner, (*Server).createSnapshot},
 	{"DELETE", "/v1/boxes/{box}/snapshots/{snapshot}", owner, (*Server).removeSnapshot},
@@ -59,6 +65,13 @@ var routes = [...]route{
 	{"POST", "/v1/boxes/{box}/execs/{exec}/kill", owner, (*Server).killExec},
 	{"POST", "/v1/boxes/{box}/execs/{exec}/resize", owner, (*Server).resizeExec},
 	{"GET", "/v1/boxes/{box}/execs/{exec}/logs", owner, (*Server).streamLogs},
+	{"POST", "/v1/boxes/{box}/execs/{exec}/attach", owner, (*Server).attachExec},
+
+	{"GET", "/v1/limits", owner, (*Server).listHolds},
+	{"POST", "/v1/limits", owner, (*Server).wouldLimit},
+	{"GET", "/v1/stats", owner, (*Server).allStats},
+	{"GET", "/v1/events", owner, (*Server).streamEvents},
+	{"GET", "/v1/queue", owner, (*Server).listQueue},
 
 	{"GET", "/v1/family", owner, (*Server).family},
 	{"GET", "/v1/templates", owner, (*Server).listTemplates},
@@ -68,6 +81,11 @@ var routes = [...]route{
 
 	{"POST", "/v1/import", owner, (*Server).importBox},
 	{"POST", "/v1/bases", owner, (*Server).addBase},
+
+	{"GET", "/v1/store", owner, (*Server).getStore},
+	{"POST", "/v1/store", owner, (*Server).initStore},
+	{"PATCH", "/v1/store", owner, (*Server).growStore},
+	{"DELETE", "/v1/store", owner, (*Server).removeStore},
 
 	{"POST", "/v1/gc", owner, (*Server).collect},
 	{"GET", "/v1/usage", owner, (*Server).usage},

@@ -24,14 +24,16 @@ type session struct {
 	turns chan turn     // the execs that the caller asks for after the first
 	gone  chan struct{} // closed when the caller hung up
 
-	mu   sync.Mutex
-	exec forkbox.Exec // the one that runs
+	mu      sync.Mutex
+	exec    forkbox.Exec  // the one that runs
+	givenUp chan struct{} // closed when the caller wants the one that starts no more
 }
 
 // turn is an exec that a caller asks for.
 type turn struct {
 	box   string
 	made  *client.CreateRequest // make a box for it
+	join  string                // the exec to join instead of starting one
 	req   client.ExecRequest
 	first client.Message
 	files []*os.File
@@ -54,10 +56,10 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, t turn) error {
 		c.conn.Send(client.Message{Type: client.MsgError, Error: toError(err)})
 		return err
 	}
+	go c.listen()
 	if err := c.start(t); err != nil {
 		return err
 	}
-	go c.listen()
 	for ok := true; ok; t, ok = c.next() {
 		if err := c.finish(t.req); errors.Is(err, errHungUp) {
 			return nil
@@ -146,13 +148,14 @@ func (c *session) startTurn(t turn, answer *client.Message) (forkbox.Exec, error
 	if err != nil {
 		return forkbox.Exec{}, err
 	}
-	// Not cancelled half-way by a caller that hangs up: listen sees to that.
-	ctx := context.WithoutCancel(c.req.Context())
+	if t.join != "" {
+		return c.joinExec(t, stdio)
+	}
+	quit := c.mayGiveUp()
 	err = checkExec(t.req)
 	if err == nil && t.made != nil {
 		var box forkbox.Box
-		if box, err = c.Engine.Create(ctx, who(c.req), createSpec(*t.made)); err == nil {
-			box = brief(box)
+		if box, err = c.make(t.made, quit); err == nil {
 			t.box, answer.Made = box.ID, &box
 		}
 	}
@@ -160,7 +163,56 @@ func (c *session) startTurn(t turn, answer *client.Message) (forkbox.Exec, error
 		stdio.Close()
 		return forkbox.Exec{}, err
 	}
-	return c.Engine.Exec(ctx, who(c.req), t.box, engineRequest(t.req), stdio)
+	ctx, done := c.waiting(c.unhurried(), who(c.req), &t.req.Wish, quit, c.gone)
+	defer done()
+	exec, err := c.Engine.Exec(ctx, who(c.req), t.box, engineRequest(t.req), stdio)
+	return exec, unqueued(ctx, err)
+}
+
+func (c *session) make(req *client.CreateRequest, quit <-chan struct{}) (forkbox.Box, error) {
+	if err := checkWish(req.Wish); err != nil {
+		return forkbox.Box{}, err
+	}
+	ctx, done := c.waiting(c.unhurried(), who(c.req), &req.Wish, quit, c.gone)
+	defer done()
+	box, err := c.Engine.Create(ctx, who(c.req), createSpec(*req))
+	return brief(box), unqueued(ctx, err)
+}
+
+// joinExec attaches the caller to an exec that runs already.
+func (c *session) joinExec(t turn, stdio forkbox.Stdio) (forkbox.Exec, error) {
+	exec, err := c.Engine.GetExec(c.unhurried(), who(c.req), t.box, t.join)
+	if err == nil && exec.Exit != nil {
+		err = forkbox.Errorf(forkbox.Busy, "attach to exec "+t.join, "it has ended").
+			Hint("its output: forkbox logs %s %s", t.box, t.join)
+	}
+	if err != nil {
+		stdio.Close()
+		return forkbox.Exec{}, err
+	}
+	return exec, c.Engine.Attach(c.unhurried(), who(c.req), exec.Box, exec.ID, stdio)
+}
+
+// unhurried is a context for what must not be cut off half-way by a caller that
+// hangs up: listen sees to that.
+func (c *session) unhurried() context.Context { return context.WithoutCancel(c.req.Context()) }
+
+// mayGiveUp is closed when the caller takes back what it asks for now.
+func (c *session) mayGiveUp() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.givenUp = make(chan struct{})
+	return c.givenUp
+}
+
+// giveUp can be repeated.
+func (c *session) giveUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.givenUp != nil {
+		close(c.givenUp)
+		c.givenUp = nil
+	}
 }
 
 func (c *session) running() forkbox.Exec {
@@ -259,6 +311,9 @@ func (c *session) listen() {
 func (c *session) obey(msg client.Message) error {
 	ctx, exec := c.req.Context(), c.running()
 	switch {
+	case msg.Type == client.MsgGiveUp:
+		c.giveUp()
+		return nil
 	case msg.Type == client.MsgSignal:
 		return c.Engine.Signal(ctx, who(c.req), exec.Box, exec.ID, msg.Signal)
 	case msg.Type == client.MsgResize && msg.Size != nil:

@@ -44,17 +44,22 @@ func (s *Server) rollbackBox(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) forkBox(w http.ResponseWriter, r *http.Request) error {
-	var spec forkbox.ForkSpec
+	var req client.ForkRequest
 	ref, err := snapshotRef(r)
 	if err == nil {
-		err = decode(r, &spec)
+		err = decode(r, &req)
+	}
+	if err == nil {
+		err = checkWish(req.Wish)
 	}
 	if err != nil {
 		return err
 	}
-	fork, err := s.Engine.Fork(r.Context(), who(r), ref, spec)
+	ctx, done := s.waiting(r.Context(), who(r), &req.Wish)
+	defer done()
+	fork, err := s.Engine.ForkWith(ctx, who(r), ref, req.ForkSpec, req.Wish)
 	if err != nil {
-		return err
+		return unqueued(ctx, err)
 	}
 	fork.Children = notNil(fork.Children)
 	for _, child := range fork.Children {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/forkbox/forkbox"
 )
@@ -11,16 +12,26 @@ import (
 // fakeLayers is the part of the fake engine that snapshots are. It remembers
 // what it was asked, and keeps what was streamed to it.
 type fakeLayers struct {
+	noting   sync.Mutex
 	asked    []any    // the specs, as they came
 	refs     []string // what they were about
 	archive  string   // what export writes
 	failure  error    // what everything ends with; export after the archive
 	received string   // of import and bases
-	refuse   int      // import fails after so many bytes, if not zero
+	wish     forkbox.Wish
+	refuse   int // import fails after so many bytes, if not zero
 }
 
 func (f *fakeLayers) note(ref string, spec any) {
+	f.noting.Lock()
+	defer f.noting.Unlock()
 	f.refs, f.asked = append(f.refs, ref), append(f.asked, spec)
+}
+
+func (f *fakeLayers) noteWish(wish forkbox.Wish) {
+	f.noting.Lock()
+	defer f.noting.Unlock()
+	f.wish = wish
 }
 
 func (f *fakeLayers) Snapshot(_ context.Context, _ forkbox.Owner, ref string, spec forkbox.SnapshotSpec) (forkbox.Snapshot, error) {
@@ -38,8 +49,9 @@ func (f *fakeLayers) Rollback(_ context.Context, _ forkbox.Owner, ref string, sp
 	return forkbox.Rollback{Box: forkbox.Box{ID: "b1", Env: []string{"A=1"}}, To: forkbox.Snapshot{Name: spec.To}, Kept: forkbox.Snapshot{Name: "auto-1"}}, f.failure
 }
 
-func (f *fakeLayers) Fork(_ context.Context, _ forkbox.Owner, ref string, spec forkbox.ForkSpec) (forkbox.Fork, error) {
+func (f *fakeLayers) ForkWith(_ context.Context, _ forkbox.Owner, ref string, spec forkbox.ForkSpec, wish forkbox.Wish) (forkbox.Fork, error) {
 	f.note(ref, spec)
+	f.noteWish(wish)
 	return forkbox.Fork{Children: []forkbox.Child{
 		{Name: "c1", Box: &forkbox.Box{ID: "b2", Name: "c1", Env: []string{"A=1"}}},
 		{Name: "c2", Error: forkbox.Errorf(forkbox.Exists, "create box", "there is one").Hint("choose another")},
@@ -82,8 +94,9 @@ func (f *fakeLayers) Export(_ context.Context, _ forkbox.Owner, ref string, w io
 	return f.failure
 }
 
-func (f *fakeLayers) Import(_ context.Context, _ forkbox.Owner, r io.Reader, spec forkbox.ImportSpec) (forkbox.Import, error) {
+func (f *fakeLayers) ImportWith(_ context.Context, _ forkbox.Owner, r io.Reader, spec forkbox.ImportSpec, wish forkbox.Wish) (forkbox.Import, error) {
 	f.note(spec.Name, spec)
+	f.noteWish(wish)
 	if err := f.receive(r); err != nil {
 		return forkbox.Import{}, err
 	}
@@ -104,6 +117,8 @@ func (f *fakeLayers) receive(r io.Reader) error {
 		return forkbox.Errorf(forkbox.Invalid, "import a box", "its digest is wrong")
 	}
 	_, err := io.Copy(&text, r)
+	f.noting.Lock()
+	defer f.noting.Unlock()
 	f.received = text.String()
 	return err
 }

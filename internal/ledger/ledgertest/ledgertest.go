@@ -3,8 +3,8 @@ package ledgertest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -35,6 +35,10 @@ func Run(t *testing.T, open func(t *testing.T) forkbox.Ledger) {
 		{"SnapshotsGoWithTheirBox", snapshotsGoWithTheirBox},
 		{"TemplateIsKeptWhole", templateIsKeptWhole},
 		{"StacksOfEverything", stacksOfEverything},
+		{"EventIsKeptWhole", eventIsKeptWhole},
+		{"EventsByOwnerBoxAndID", eventsByOwnerBoxAndID},
+		{"EventsOutliveTheirBox", eventsOutliveTheirBox},
+		{"EventsArePruned", eventsArePruned},
 		{"NotFound", notFound},
 		{"ManyAtOnce", manyAtOnce},
 		{"CancelledCallerLeavesNoDoubt", cancelledCaller},
@@ -60,6 +64,19 @@ func Box(id, name string, uid int) forkbox.Box {
 		Rebase: "r2", Stale: "other landed /a", StaleBy: "r1", Unresolved: []string{"/b"},
 		Layers: []string{"l2", "l1"}, Store: "overlay", Parent: "s1", ParentBox: "bbbbbbbbbbbb", Saving: "l3", Kept: true,
 		At: "s2", Lineage: []forkbox.Ancestor{{Box: "bbbbbbbbbbbb", Until: made}}, Discarded: true,
+		Policy:     forkbox.Policy{forkbox.Memory: {Value: 1 << 30, From: "box", How: forkbox.Watched, Why: "no kernel"}},
+		BestEffort: true, Priority: forkbox.LowPriority, Asked: wish(), Paused: "disk limit", Boot: "b1", Warned: true,
+		Ends:  &forkbox.Moment{Time: made.Add(time.Hour), Boot: "b1", Since: time.Minute},
+		Death: &forkbox.Exit{Code: 137, Cause: forkbox.CauseOOM, Limit: 1 << 30, Peak: 1 << 30},
+	}
+}
+
+func wish() *forkbox.Wish {
+	wait := int64(time.Second)
+	return &forkbox.Wish{
+		Limits: forkbox.Limits{forkbox.CPUs: 1500, forkbox.Swap: 0, forkbox.Pids: forkbox.Unlimited}, Wait: &wait,
+		Project: forkbox.Limits{forkbox.TTL: int64(time.Hour)}, ProjectFile: "/src/forkbox.yaml",
+		BestEffort: true, Priority: forkbox.LowPriority, Ticket: "t",
 	}
 }
 
@@ -99,11 +116,19 @@ func hasCode(t *testing.T, err error, code forkbox.Code) {
 	}
 }
 
+// equal compares what can be read of both: pointers by what they point to.
 func equal[T any](t *testing.T, got, want T) {
 	t.Helper()
-	if g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != w {
+	if g, w := text(t, got), text(t, want); g != w {
 		t.Fatalf("got  %s\nwant %s", g, w)
 	}
+}
+
+func text(t *testing.T, value any) string {
+	t.Helper()
+	data, err := json.Marshal(value)
+	noError(t, err)
+	return string(data)
 }
 
 func sorted(s []string) []string { slices.Sort(s); return s }

@@ -38,8 +38,9 @@ type plan struct {
 	stderr    int // file for what init has to say when it fails
 	program   int // this binary
 	spare     bool
-	maxFD     int       // one more than the highest descriptor the child may have
-	bareProc  linux.Reg // /proc without the masks, out of the box's reach
+	enter     []*os.File // writing to them enters the box's cgroup
+	maxFD     int        // one more than the highest descriptor the child may have
+	bareProc  linux.Reg  // /proc without the masks, out of the box's reach
 	// The pipes of the user namespace handshake.
 	notify, resume, resumeEnd int
 }
@@ -51,11 +52,17 @@ func (p *plan) script() *linux.Script {
 	if p.tree > 0 {
 		s.Keep(p.tree)
 	}
+	for _, f := range p.enter {
+		s.Keep(int(f.Fd()))
+		s.Enter(int(f.Fd()))
+	}
 	s.Session()
 	s.Umask(0)
 	if p.rootless {
 		s.MapSelf(unix.Geteuid(), unix.Getegid())
 	}
+	// Once it is in its cgroup: that is the root of what the box sees of them.
+	s.Unshare(unix.CLONE_NEWCGROUP)
 	s.Private()
 	p.veil.build(s)
 	if p.spare {
@@ -131,7 +138,7 @@ func (p *plan) namespaces() int {
 // namespace comes later, after the mounts, and those that it does not own are
 // out of reach for root in the box.
 func (p *plan) forkFlags() uintptr {
-	flags := unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP
+	flags := unix.CLONE_NEWPID | unix.CLONE_NEWNS
 	if p.rootless {
 		flags |= unix.CLONE_NEWUSER | p.namespaces()
 	}

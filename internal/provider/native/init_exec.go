@@ -31,8 +31,9 @@ type child struct {
 	end      chan struct{} // closed when it has ended
 
 	mu     sync.Mutex
-	cause  forkbox.Cause // why we ended it, if we did
-	forced bool          // and it took KILL
+	cause  forkbox.Cause  // why we ended it, if we did
+	forced bool           // and it took KILL
+	ending sync.WaitGroup // while we are at it
 }
 
 // start runs a command. The exit, also of one that could not be started, is
@@ -121,6 +122,7 @@ func (p *pid1) watch(c *child, timeout time.Duration, log *os.File) {
 	}
 	status := <-c.status
 	close(c.end)
+	c.ending.Wait() // its exit tells what it took to end all of it
 	for _, r := range c.out {
 		r.drain(c.killed())
 	}

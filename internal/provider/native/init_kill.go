@@ -46,7 +46,9 @@ func (c *child) kill(grace forkbox.Grace, cause forkbox.Cause) error {
 	if c.cause == "" {
 		c.cause = cause
 	}
+	c.ending.Add(1)
 	c.mu.Unlock()
+	defer c.ending.Done()
 	if grace > 0 {
 		c.each(syscall.SIGTERM)
 		c.each(syscall.SIGCONT)

@@ -86,7 +86,6 @@ func (s *spawnArgs) script(args *execArgs, config initConfig) *linux.Script {
 		b.Enter(int(f.Fd()))
 	}
 	b.Session()
-	b.OpenFiles(fileLimit(args.Limits, config))
 	if s.who != nil {
 		b.Become(s.who.Uid, s.who.Gid, s.who.Groups)
 	}
@@ -99,6 +98,7 @@ func (s *spawnArgs) script(args *execArgs, config initConfig) *linux.Script {
 		fds[number] = int(f.Fd())
 	}
 	b.Place(fds, forkbox.MaxFD+1)
+	b.OpenFiles(fileLimit(args.Limits, config))
 	if s.ctty {
 		b.Terminal()
 	}

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/cgroup"
 	"github.com/forkbox/forkbox/internal/linux"
 	"github.com/forkbox/forkbox/internal/wire"
 )
@@ -21,8 +23,9 @@ import (
 type instance struct {
 	conn    *wire.Conn
 	process *linux.Process
-	socket  string // init's; removed with the box
-	fresh   bool   // started by this daemon, not found running
+	socket  string        // init's; removed with the box
+	fresh   bool          // started by this daemon, not found running
+	group   *cgroup.Group // nil where the host has none for us
 	done    chan struct{}
 
 	mu     sync.Mutex
@@ -30,12 +33,17 @@ type instance struct {
 	calls  map[int]chan reply
 	exited func(string, forkbox.Exit, forkbox.Output)
 	early  []exited // exits that came before Watch
+
+	limits    forkbox.Limits            // the box's
+	ownLimits map[string]forkbox.Limits // of execs that have some, by id
+	words     *forkbox.Exit             // how the kernel ended it
 }
 
 var _ forkbox.Instance = (*instance)(nil)
 
-func newInstance(conn *wire.Conn, process *linux.Process, socket string) *instance {
-	i := &instance{conn: conn, process: process, socket: socket, done: make(chan struct{}), calls: map[int]chan reply{}}
+func newInstance(conn *wire.Conn, process *linux.Process, socket string, group *cgroup.Group, policy forkbox.Policy) *instance {
+	i := &instance{conn: conn, process: process, socket: socket, group: group, done: make(chan struct{}), calls: map[int]chan reply{},
+		limits: policy.Limits(), ownLimits: map[string]forkbox.Limits{}}
 	go i.listen()
 	go i.await()
 	return i
@@ -45,8 +53,11 @@ func newInstance(conn *wire.Conn, process *linux.Process, socket string) *instan
 // namespaces.
 func (i *instance) await() {
 	_ = i.process.Wait()
+	i.lastWords()
+	i.disband()
 	i.mu.Lock()
 	_ = os.Remove(i.socket)
+	_ = os.Remove(filepath.Join(filepath.Dir(i.socket), "frozen")) // whoever it was about
 	i.mu.Unlock()
 	i.conn.Close()
 	close(i.done)
@@ -82,7 +93,9 @@ func (i *instance) deliver(e exited) {
 	}
 	i.mu.Unlock()
 	if handler != nil {
+		i.judge(e.ID, &e.Exit)
 		handler(e.ID, e.Exit, e.Output)
+		i.leave(e.ID)
 		_ = i.conn.Send(request{Verb: doAck, ID: e.ID})
 	}
 }
@@ -129,7 +142,16 @@ func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, o
 		args.Extra = append(args.Extra, number)
 		files = append(files, f)
 	}
-	_, err := i.call(ctx, request{Verb: doExec, ID: id, Exec: args}, files...)
+	entry, err := i.into(id, spec.Limits, args)
+	if err != nil {
+		return err
+	}
+	if entry != nil {
+		defer entry.Close()
+		files = append(files, entrance(entry)...)
+	}
+	i.remember(id, spec.Limits)
+	_, err = i.call(ctx, request{Verb: doExec, ID: id, Exec: args}, files...)
 	return err
 }
 
@@ -194,6 +216,10 @@ func (i *instance) Root() (*os.File, error) {
 }
 
 func (i *instance) Stop(ctx context.Context, grace forkbox.Grace) error {
+	// Who stands still hears no TERM and, in a group of version 1, no KILL.
+	if err := i.Resume(context.WithoutCancel(ctx)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
 	patience := time.Duration(0)
 	if grace > 0 {
 		asked, cancel := context.WithTimeout(ctx, time.Second)
@@ -222,6 +248,7 @@ func (i *instance) Stop(ctx context.Context, grace forkbox.Grace) error {
 
 // Abandon kills everything in the box and does not wait until it is gone.
 func (i *instance) Abandon() error {
+	_ = i.Resume(context.Background())
 	return forkbox.Wrap("stop the box", i.process.Kill(unix.SIGKILL))
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/cgroup"
 	"github.com/forkbox/forkbox/internal/linux"
 	"github.com/forkbox/forkbox/internal/wire"
 )
@@ -23,6 +24,9 @@ import (
 const buildLimit = 20 * time.Second
 
 func (p *Provider) Start(ctx context.Context, box forkbox.Box) (forkbox.Instance, error) {
+	if err := p.canHold(box.Policy); err != nil {
+		return nil, err
+	}
 	plan, err := p.outline(box)
 	if err != nil {
 		return nil, p.explain(err)
@@ -69,9 +73,17 @@ func (p *Provider) start(ctx context.Context, plan *plan) (*instance, error) {
 		return nil, ctx.Err()
 	}
 	socket := p.socket(plan.box.ID)
+	group, err := p.enclosed(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
 	process, words, err := p.launch(ctx, plan)
+	closeAll(plan.enter...)
 	if err != nil {
 		_ = os.Remove(socket)
+		if group != nil {
+			_ = group.Remove(context.WithoutCancel(ctx))
+		}
 		return nil, err
 	}
 	conn, err := linux.DialUnix(socket)
@@ -79,13 +91,33 @@ func (p *Provider) start(ctx context.Context, plan *plan) (*instance, error) {
 		_ = process.Kill(unix.SIGKILL)
 		_ = process.Wait()
 		_ = os.Remove(socket)
+		if group != nil {
+			_ = group.Remove(context.WithoutCancel(ctx))
+		}
 		words.Close()
 		return nil, err
 	}
-	i := newInstance(wire.New(conn), process, socket)
+	i := newInstance(wire.New(conn), process, socket, group, plan.box.Policy)
 	i.fresh = true
 	go p.seeOff(i, words)
 	return i, nil
+}
+
+// enclosed makes the box's cgroup, opens the way into it, and limits the disk.
+func (p *Provider) enclosed(ctx context.Context, plan *plan) (*cgroup.Group, error) {
+	if err := p.quota(ctx, plan.box, false); err != nil {
+		return nil, err
+	}
+	group, err := p.group(plan.box)
+	if err != nil || group == nil {
+		return nil, err
+	}
+	entry, err := group.Init()
+	if err != nil {
+		return nil, errors.Join(err, group.Remove(context.WithoutCancel(ctx)))
+	}
+	plan.enter = entrance(entry)
+	return group, nil
 }
 
 // explain turns what the kernel said into what a person can do about it.

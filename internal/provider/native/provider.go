@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/freezer"
+	"github.com/forkbox/forkbox/internal/cgroup"
 	"github.com/forkbox/forkbox/internal/layers"
 	"github.com/forkbox/forkbox/internal/linux"
 	"github.com/forkbox/forkbox/internal/wire"
@@ -39,6 +39,8 @@ type Provider struct {
 	spares   *spares
 	veils    *veils
 	building chan struct{} // a place for each box that may be built at once
+	groups   *cgroup.Host  // nil where the host lets us make none
+	noGroups error         // why
 }
 
 var _ forkbox.Provider = (*Provider)(nil)
@@ -69,6 +71,7 @@ func New(home string, store *layers.Store, log *slog.Logger) (*Provider, error) 
 	if !p.rootless {
 		p.host.masks = masks()
 	}
+	p.openGroups()
 	p.spares, p.veils = &spares{provider: p}, &veils{}
 	p.building = make(chan struct{}, runtime.NumCPU())
 	if err := p.emptySpool(); err != nil {
@@ -96,9 +99,6 @@ func (p *Provider) Remove(ctx context.Context, box forkbox.Box) error {
 // answers on the box's socket.
 func (p *Provider) Attach(ctx context.Context, box forkbox.Box) (forkbox.Instance, error) {
 	op := "attach to box " + box.Name
-	if err := freezer.Recover(p.frozenNote(box.ID)); err != nil {
-		p.log.Error("a box stays frozen", "box", box.ID, "error", err)
-	}
 	err := p.greet(box.ID)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, forkbox.Errorf(forkbox.Busy, op, "its init does not answer").
@@ -120,7 +120,25 @@ func (p *Provider) Attach(ctx context.Context, box forkbox.Box) (forkbox.Instanc
 		conn.Close()
 		return nil, forkbox.Wrap(op, err)
 	}
-	return newInstance(wire.New(conn), process, p.socket(box.ID)), nil
+	i := newInstance(wire.New(conn), process, p.socket(box.ID), p.groupOf(process), box.Policy)
+	if box.Paused == "" { // an earlier daemon may have died while it stood still
+		if err := i.Resume(ctx); err != nil {
+			p.log.Error("a box stays frozen", "box", box.ID, "error", err)
+		}
+	}
+	return i, nil
+}
+
+// groupOf is the cgroup that a box's init is in.
+func (p *Provider) groupOf(process *linux.Process) *cgroup.Group {
+	if p.groups == nil {
+		return nil
+	}
+	g, err := p.groups.Find(process.PID)
+	if err != nil {
+		return nil // of a daemon that could make none
+	}
+	return g
 }
 
 // greetLimit is how long a box's init may take to answer: it may be in the

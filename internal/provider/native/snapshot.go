@@ -14,7 +14,6 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/change"
-	"github.com/forkbox/forkbox/internal/freezer"
 	"github.com/forkbox/forkbox/internal/layers"
 )
 
@@ -71,17 +70,15 @@ func (p *Provider) CopyRunning(ctx context.Context, box forkbox.Box, running for
 	if !ok {
 		return 0, forkbox.Errorf(forkbox.Internal, "save the box", "%T is not an instance of this provider", running)
 	}
-	frozen, err := freezer.Freeze(ctx, i.process.PID, box.ID, p.frozenNote(box.ID))
+	goOn, err := i.standStill(ctx)
 	if err != nil {
 		return 0, err
 	}
+	began := time.Now()
 	_, err = p.store.Save(ctx, box.ID, layer, false)
-	paused, thawErr := frozen.Thaw()
-	return paused, errors.Join(err, thawErr)
+	err = errors.Join(err, goOn())
+	return time.Since(began), err
 }
-
-// frozenNote says what has to be let go on should the daemon die meanwhile.
-func (p *Provider) frozenNote(id string) string { return filepath.Join(p.store.Dir(id), "frozen") }
 
 // Shelve turns what a box wrote, which does not run, into a layer: the box has
 // nothing of its own afterwards. It can be repeated after a crash.

@@ -77,6 +77,9 @@ func (p *plan) key() string {
 // adopt makes a spare the instance of a box that was never started. It
 // returns nil where there is none that fits.
 func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
+	if limited(plan.box.Policy) {
+		return nil // what it writes to has to be made for that
+	}
 	s := p.spares.take(plan.key())
 	if s == nil {
 		return nil
@@ -97,6 +100,10 @@ func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
 		return nil
 	}
 	s.instance.moveTo(p.socket(id))
+	if err := s.instance.limitTo(plan.box.Policy); err != nil {
+		p.spares.drop(&spare{id: s.id, instance: s.instance})
+		return nil
+	}
 	p.spares.later(func() { _ = p.store.Remove(context.WithoutCancel(ctx), s.id) })
 	if err := s.instance.claim(plan.box.Name); err != nil {
 		_ = s.instance.Stop(context.WithoutCancel(ctx), 0)
@@ -173,7 +180,7 @@ func (s *spares) make(like forkbox.Box) {
 func (s *spares) build(like forkbox.Box) (*spare, error) {
 	var random [6]byte
 	rand.Read(random[:])
-	like.ID, like.Name = sparePrefix+hex.EncodeToString(random[:]), "spare"
+	like.ID, like.Name, like.Policy = sparePrefix+hex.EncodeToString(random[:]), "spare", nil
 	p, ctx := s.provider, context.Background()
 	plan, err := p.outline(like)
 	if err != nil {
@@ -259,10 +266,13 @@ func (i *instance) claim(name string) error {
 }
 
 // id is the box's: a spare's changes when it is taken.
-func (i *instance) id() string {
+func (i *instance) id() string { return filepath.Base(filepath.Dir(i.at())) }
+
+// at is where the instance's socket is.
+func (i *instance) at() string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return filepath.Base(filepath.Dir(i.socket))
+	return i.socket
 }
 
 // moveTo says where the instance's socket is now.
@@ -297,13 +307,9 @@ func (p *pid1) takeName(name string, hosts []byte) error {
 	return linux.SetHostname(name)
 }
 
-// Close takes down what the provider keeps for itself. Boxes go on running.
-func (p *Provider) Close() error {
+// DropSpares takes down the spare boxes that there are.
+func (p *Provider) DropSpares() {
 	s := p.spares
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	s.work.Wait()
 	s.mu.Lock()
 	ready := s.ready
 	s.ready = nil
@@ -311,5 +317,18 @@ func (p *Provider) Close() error {
 	for _, r := range ready {
 		s.drop(r)
 	}
-	return nil
+}
+
+// Close takes down what the provider keeps for itself. Boxes go on running.
+func (p *Provider) Close() error {
+	s := p.spares
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.work.Wait()
+	p.DropSpares()
+	if p.groups == nil {
+		return nil
+	}
+	return p.groups.Close()
 }

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+)
+
+// exitText is how an exec, or a box, ended, in one line.
+func exitText(exit *forkbox.Exit) string {
+	if exit == nil {
+		return "running"
+	}
+	text := causeText(*exit)
+	if exit.Forced {
+		text += "; TERM was not enough, KILL was needed"
+	}
+	return printable(text)
+}
+
+// execExit is how an exec ended, with the limit that it met also where only its
+// policy says how much that was.
+func execExit(e forkbox.Exec) *forkbox.Exit {
+	if e.Exit == nil || e.Exit.Limit != 0 || e.Exit.Cause != forkbox.CauseTimeout {
+		return e.Exit
+	}
+	exit := *e.Exit
+	exit.Limit, _ = e.Policy.Of(forkbox.Timeout)
+	return &exit
+}
+
+func causeText(e forkbox.Exit) string {
+	switch e.Cause {
+	case forkbox.CauseExited:
+		return fmt.Sprintf("exit %d", e.Code)
+	case forkbox.CauseSignalled:
+		return "ended by " + orWord(e.Signal, "a signal") + from(e.By) + because(e.Why)
+	case forkbox.CauseTimeout:
+		return "timed out" + atLimit(e, forkbox.Timeout, " after %s")
+	case forkbox.CauseStopped:
+		return "stopped" + by(e.By) + because(e.Why)
+	case forkbox.CauseOOM:
+		return "killed by the kernel: memory limit" + atLimit(e, forkbox.Memory, " of %s") + peakText(e, forkbox.Memory)
+	case forkbox.CausePids:
+		return "ended where no more processes were allowed: pids limit" + atLimit(e, forkbox.Pids, " of %s") + peakText(e, forkbox.Pids)
+	case forkbox.CauseDisk:
+		return diskText(e)
+	}
+	return rareText(e)
+}
+
+// diskText has the words of whoever counted, where there are any: the limit may
+// have been one of bytes or of files.
+func diskText(e forkbox.Exit) string {
+	const text = "ended where no more disk was allowed"
+	if e.Why != "" {
+		return text + ": " + e.Why
+	}
+	return text + ": disk limit" + atLimit(e, forkbox.Disk, " of %s") + peakText(e, forkbox.Disk)
+}
+
+// rareText is of those that come from outside the box.
+func rareText(e forkbox.Exit) string {
+	switch e.Cause {
+	case forkbox.CauseTTL:
+		return "the box's time was up" + atLimit(e, forkbox.TTL, " after %s")
+	case forkbox.CauseIdle:
+		return "stopped for being idle" + atLimit(e, forkbox.Idle, " for %s")
+	case forkbox.CauseShutdown:
+		return "the host went down" + because(e.Why)
+	case forkbox.CauseLost:
+		return "lost: the box died under it" + because(e.Why)
+	case forkbox.CauseNotRun:
+		return "not started" + because(e.Why)
+	}
+	return string(e.Cause) + because(e.Why)
+}
+
+// atLimit is the limit that was met; without a figure, why.
+func atLimit(e forkbox.Exit, r forkbox.Resource, format string) string {
+	if e.Limit <= 0 {
+		return because(e.Why)
+	}
+	return fmt.Sprintf(format, forkbox.FormatLimit(r, e.Limit))
+}
+
+func peakText(e forkbox.Exit, r forkbox.Resource) string {
+	if e.Peak <= 0 {
+		return ""
+	}
+	return ", peak " + figure(r, e.Peak)
+}
+
+func from(who string) string { return prefixed(" from ", who) }
+func by(who string) string   { return prefixed(" by ", who) }
+
+func prefixed(word, who string) string {
+	if who == "" {
+		return ""
+	}
+	return word + who
+}
+
+func because(why string) string { return prefixed(": ", why) }
+
+func orWord(word, other string) string {
+	if word == "" {
+		return other
+	}
+	return word
+}
+
+// figure is a measured value in the units of limits. Unlike a limit it may be
+// rounded: 63.9m, not 65432k.
+func figure(r forkbox.Resource, n int64) string {
+	switch r {
+	case forkbox.Memory, forkbox.Swap, forkbox.Disk, forkbox.ReadBytes, forkbox.WriteBytes, forkbox.Kept:
+		return roundBytes(n)
+	}
+	return forkbox.FormatLimit(r, n)
+}
+
+func roundBytes(n int64) string {
+	value, unit := float64(n), 0
+	for value >= 1023.95 && unit < len("kmgt") {
+		value /= 1024
+		unit++
+	}
+	text := strings.TrimSuffix(fmt.Sprintf("%.1f", value), ".0")
+	return text + "kmgt"[max(0, unit-1):unit]
+}
+
+// plainExit says whether an exit code tells all there is to tell.
+func plainExit(exit *forkbox.Exit) bool {
+	return exit == nil || exit.Cause == forkbox.CauseExited
+}

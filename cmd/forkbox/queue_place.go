@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+)
+
+// inLine is patiently for what may have to wait where the host is full: it says
+// so, with the place.
+func (a *app) inLine(ctx context.Context, what, ticket string, do func(context.Context) error) error {
+	defer a.progressOf(a.place(what, ticket))()
+	return heeding([]os.Signal{os.Interrupt}, ctx, do)
+}
+
+// placePatience is how long the line of progress waits for its own news.
+const placePatience = 500 * time.Millisecond
+
+// place says what is waited for: for a place in the queue, as long as the ticket
+// is there, and else for what is being done.
+func (a *app) place(what, ticket string) func() string {
+	return func() string {
+		ctx, cancel := context.WithTimeout(context.Background(), placePatience)
+		defer cancel()
+		c := a.shyClient()
+		defer c.Close()
+		list, err := c.Queue(ctx)
+		for _, p := range list {
+			if err == nil && p.Ticket == ticket {
+				return fmt.Sprintf("waiting: %s in line%s", ordinal(p.Place), then(p.Why))
+			}
+		}
+		return what
+	}
+}
+
+func then(why string) string { return prefixed("; ", printable(why)) }
+
+// ordinal reads 1st, 2nd, 3rd, 4th, 11th, 21st.
+func ordinal(n int) string {
+	ending := "th"
+	if n%100 < 11 || n%100 > 13 {
+		switch n % 10 {
+		case 1:
+			ending = "st"
+		case 2:
+			ending = "nd"
+		case 3:
+			ending = "rd"
+		}
+	}
+	return strconv.Itoa(n) + ending
+}

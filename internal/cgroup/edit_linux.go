@@ -1,0 +1,106 @@
+package cgroup
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+)
+
+// edit is a number of changes to a group, all of which are made or none.
+type edit struct{ undo []func() error }
+
+// set gives a file a value, if it does not have it yet.
+func (e *edit) set(file, value string) error {
+	old, err := read(file)
+	if err != nil || sameValue(old, value) {
+		return err
+	}
+	if err := write(file, value); err != nil {
+		return err
+	}
+	e.undo = append(e.undo, func() error { return write(file, strings.TrimSpace(old)) })
+	return nil
+}
+
+// setIfThere is for files that not every kernel or every group has. Whether
+// the limit holds without it is what [Host.Holds] says.
+func (e *edit) setIfThere(dir, file, value string) error {
+	if dir == "" || !exists(dir, file) {
+		return nil
+	}
+	return e.set(filepath.Join(dir, file), value)
+}
+
+// back undoes all changes, the last first.
+func (e *edit) back() error {
+	var errs []error
+	for i := len(e.undo) - 1; i >= 0; i-- {
+		errs = append(errs, e.undo[i]())
+	}
+	return errors.Join(errs...)
+}
+
+func sameValue(a, b string) bool {
+	x, ok1 := number(a)
+	y, ok2 := number(b)
+	return ok1 && ok2 && x == y || strings.TrimSpace(a) == strings.TrimSpace(b)
+}
+
+// value is the limit of a resource, [forkbox.Unlimited] if nothing was said.
+func value(l forkbox.Limits, r forkbox.Resource) int64 {
+	if v, said := l[r]; said {
+		return v
+	}
+	return forkbox.Unlimited
+}
+
+// ioResources are the limits per device, with their names in version 2's
+// io.max and version 1's files.
+var ioResources = []struct {
+	resource forkbox.Resource
+	key      string
+	file     string
+}{
+	{forkbox.ReadBytes, "rbps", "blkio.throttle.read_bps_device"},
+	{forkbox.WriteBytes, "wbps", "blkio.throttle.write_bps_device"},
+	{forkbox.ReadOps, "riops", "blkio.throttle.read_iops_device"},
+	{forkbox.WriteOps, "wiops", "blkio.throttle.write_iops_device"},
+}
+
+func (h *Host) devices() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.disks.devices
+}
+
+// insist has the kernel try several times to get memory back. It gives up
+// early where pages were used a moment ago or are on their way to the disk,
+// and when a signal comes; and Go's scheduler sends signals.
+func insist(try func() (done bool, err error)) error {
+	for wait := 5 * time.Millisecond; ; wait *= 2 {
+		done, err := try()
+		if done || wait > 400*time.Millisecond {
+			return err
+		}
+		time.Sleep(wait)
+	}
+}
+
+// tooLittle is the error for a limit that is below what is in use.
+func tooLittle(r forkbox.Resource, want, used int64) error {
+	return forkbox.Errorf(forkbox.Busy, "set the limit "+string(r), "%s is in use, which is more than %s, and the kernel cannot get it back",
+		forkbox.FormatLimit(r, used), forkbox.FormatLimit(r, want)).
+		Hint("end what uses it, or set a limit above %s; the limit is as it was", forkbox.FormatLimit(r, used))
+}
+
+func isBusy(err error) bool { return errors.Is(err, unix.EBUSY) }
+
+func isGone(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ESRCH)
+}

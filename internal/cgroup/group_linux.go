@@ -1,0 +1,138 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Group is the groups of a box.
+type Group struct {
+	host *Host
+	id   string
+	box  node
+	set  sync.Mutex // limits are set one after the other
+}
+
+// ID is that of the box.
+func (g *Group) ID() string { return g.id }
+
+// execs is the group that all execs' groups are in.
+func (g *Group) execs() node { return g.box.only(perExec...).child("x") }
+
+// make makes the groups. Controllers are enabled for those below before there
+// are any: then the kernel has nothing to convert.
+func (g *Group) make() error {
+	k := g.host.kernel
+	err := g.box.make()
+	if err != nil {
+		return err
+	}
+	err = k.prepare(g.box, cpu, memory, pids, disk)
+	if init := k.init(g.box); err == nil && init.rel != g.box.rel {
+		err = init.make()
+	}
+	if err == nil {
+		err = g.execs().make()
+	}
+	if err == nil {
+		err = k.prepare(g.execs(), memory, pids)
+	}
+	if err != nil {
+		return errors.Join(err, g.box.unmake())
+	}
+	return nil
+}
+
+// Set has limits hold for the box from now on, or changes nothing. What is not
+// in l, or is [forkbox.Unlimited], is lifted. What [Host.Holds] does not call
+// enforced is set as far as the kernel takes it, and is no error. Memory that
+// is in use is got back from caches and to swap; if that is not enough the
+// error is Busy.
+func (g *Group) Set(l forkbox.Limits) error {
+	g.set.Lock()
+	defer g.set.Unlock()
+	return g.host.apply(g.box, l)
+}
+
+// Init is the way for the box's first process into its group.
+func (g *Group) Init() (*Entry, error) {
+	e, err := g.host.kernel.entry(g.host.kernel.init(g.box))
+	return e, forkbox.Wrap("enter the box's cgroup", err)
+}
+
+// Execs lists the execs that have groups.
+func (g *Group) Execs() []string {
+	var ids []string
+	for _, t := range g.execs().trees {
+		names, _ := children(g.execs().in(t))
+		ids = append(ids, names...)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Pids lists all processes in the box, its first included.
+func (g *Group) Pids() ([]int, error) { return g.host.members(g.box) }
+
+// Stats is what the box uses now and has used so far, without its disk.
+func (g *Group) Stats() (forkbox.Stats, error) {
+	if !exists(g.box.main(), "cgroup.procs") {
+		return forkbox.Stats{}, forkbox.Errorf(forkbox.NotFound, "count what the box uses", "it has no cgroup")
+	}
+	s := forkbox.Stats{Time: time.Now()}
+	g.host.tallies.Lock()
+	defer g.host.tallies.Unlock()
+	g.host.kernel.stats(g.host, g.box, &s)
+	s.Pids = readNumber(g.box.dir(pids), "pids.current")
+	s.PidsHits = g.pidsHits()
+	return s, nil
+}
+
+func nanoseconds(n int64) time.Duration  { return time.Duration(n) }
+func microseconds(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+// Remove removes all groups of the box. Processes that are about to end are
+// waited for; if others are left the error is Busy. It can be repeated.
+func (g *Group) Remove(ctx context.Context) error {
+	const op = "remove the box's cgroup"
+	ctx, cancel := context.WithTimeout(ctx, dying)
+	defer cancel()
+	err := retry(ctx, func() (bool, error) {
+		err := g.host.clear(g.box)
+		return !isBusy(err), err
+	})
+	if isBusy(err) {
+		left, _ := g.Pids()
+		return forkbox.Errorf(forkbox.Busy, op, "there are %d processes in it: %w", len(left), err)
+	}
+	if err != nil {
+		return forkbox.Wrap(op, err)
+	}
+	g.host.mu.Lock()
+	defer g.host.mu.Unlock()
+	delete(g.host.known, g.id)
+	return nil
+}
+
+// dying is how long processes may take to end that were killed.
+const dying = 2 * time.Second
+
+// retry calls try until it says that it is done, or it is too late.
+func retry(ctx context.Context, try func() (done bool, err error)) error {
+	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 20*time.Millisecond) {
+		done, err := try()
+		if done {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(wait):
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Sub is the group of an exec.
+type Sub struct {
+	group *Group
+	id    string
+	own   node // in the trees in which it has a group
+}
+
+// Events is what happened to an exec.
+type Events struct {
+	OOMKills int64 // processes of it that were killed for want of memory, by whoever's limit
+	PidsHits int64 // how often it could not have another process
+	Peak     int64 // the most memory that it used, 0 if this kernel does not count that
+	PidsPeak int64 // the most processes and threads, likewise
+}
+
+// Exec makes the group of an exec, with limits of its own.
+func (g *Group) Exec(id string, l forkbox.Limits) (*Sub, error) {
+	const op = "make the exec's cgroup"
+	if !validID(id) {
+		return nil, forkbox.Errorf(forkbox.Invalid, op, "%q cannot be the name of a group", id)
+	}
+	if err := g.deepen(l); err != nil {
+		return nil, forkbox.Wrap(op, err)
+	}
+	s := &Sub{group: g, id: id, own: g.box.only(controllersFor(l)...).child("x").child(id)}
+	if err := s.own.make(); err != nil {
+		if errors.Is(err, unix.EEXIST) {
+			return nil, forkbox.Errorf(forkbox.Exists, op, "the exec %s has one", id)
+		}
+		return nil, forkbox.Wrap(op, err)
+	}
+	if err := g.host.apply(s.own, l); err != nil {
+		return nil, errors.Join(err, s.own.unmake())
+	}
+	s.remember()
+	return s, nil
+}
+
+// controllersFor lists those in which an exec needs a group.
+func controllersFor(l forkbox.Limits) []controller {
+	list := slices.Clone(perExec)
+	if value(l, forkbox.CPUs) != forkbox.Unlimited {
+		list = append(list, cpu)
+	}
+	for _, io := range ioResources {
+		if value(l, io.resource) != forkbox.Unlimited {
+			list = append(list, disk)
+		}
+	}
+	return list
+}
+
+// deepen makes what is above an exec's group in trees in which few execs have
+// one.
+func (g *Group) deepen(l forkbox.Limits) error {
+	more := controllersFor(l)[len(perExec):]
+	if len(more) == 0 {
+		return nil
+	}
+	for _, t := range g.box.only(more...).trees {
+		x := node{trees: []tree{t}, rel: g.box.rel}.child("x")
+		if err := x.make(); err != nil && !errors.Is(err, unix.EEXIST) {
+			return err
+		}
+	}
+	return g.host.kernel.prepare(g.execs(), more...)
+}
+
+// FindExec is the group of an exec that was made earlier, also by an earlier
+// daemon.
+func (g *Group) FindExec(id string) (*Sub, error) {
+	s := &Sub{group: g, id: id, own: g.box.child("x").child(id).present()}
+	if !validID(id) || !s.own.some() {
+		return nil, forkbox.Errorf(forkbox.NotFound, "find the exec's cgroup", "there is none for %q", id)
+	}
+	return s, nil
+}
+
+// Entry is the way into the group. In version 1, who enters while the box is
+// frozen stands still with it.
+func (s *Sub) Entry() (*Entry, error) {
+	e, err := s.group.host.kernel.entry(s.group.box.child("x").child(s.id))
+	return e, forkbox.Wrap("enter the exec's cgroup", err)
+}
+
+// Pids lists the processes in it.
+func (s *Sub) Pids() ([]int, error) { return s.group.host.members(s.own) }
+
+// Events says what has happened to it so far.
+func (s *Sub) Events() (Events, error) {
+	if !exists(s.own.main(), "cgroup.procs") {
+		return Events{}, forkbox.Errorf(forkbox.NotFound, "see what happened to the exec", "it has no cgroup")
+	}
+	k := s.group.host.kernel
+	return Events{
+		OOMKills: k.oomKills(s.own),
+		PidsHits: s.pidsHits(),
+		Peak:     k.peak(s.own),
+		PidsPeak: readNumber(s.own.dir(pids), "pids.peak"),
+	}, nil
+}
+
+// Remove removes the group, if it has no processes. What it has met stays
+// counted for the box.
+func (s *Sub) Remove() error {
+	const op = "remove the exec's cgroup"
+	h := s.group.host
+	if left, err := h.members(s.own); err == nil && len(alive(left)) > 0 {
+		return forkbox.Errorf(forkbox.Busy, op, "there are %d processes in it", len(left))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), dying)
+	defer cancel()
+	var keep func()
+	err := retry(ctx, func() (bool, error) {
+		h.tallies.Lock()
+		defer h.tallies.Unlock()
+		if keep == nil { // a second try may find only some of it
+			keep = s.toKeep()
+		}
+		err := h.clear(s.own)
+		if err == nil {
+			keep()
+		}
+		return !isBusy(err), err
+	})
+	if isBusy(err) {
+		return forkbox.Errorf(forkbox.Busy, op, "%w", err)
+	}
+	return forkbox.Wrap(op, err)
+}

@@ -1,0 +1,73 @@
+package cgroup
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+)
+
+// stats: version 1 counts what happened to a group apart from what happened to
+// those below it, but for what is used.
+func (v v1) stats(h *Host, box node, s *forkbox.Stats) {
+	s.CPU = nanoseconds(readNumber(box.dir(cpuacct), "cpuacct.usage"))
+	s.Throttled = nanoseconds(sum(box.dir(cpu), "cpu.stat", "throttled_time"))
+	dir := box.dir(memory)
+	s.Memory = readNumber(dir, "memory.usage_in_bytes")
+	s.MemoryPeak = readNumber(dir, "memory.max_usage_in_bytes")
+	s.Swap = readKeyed(dir, "memory.stat")["total_swap"]
+	s.OOMKills = sum(dir, "memory.oom_control", "oom_kill") + tally(dir, tallyOOM)
+	bytes := readIn(box.dir(disk), "blkio.throttle.io_service_bytes_recursive")
+	ops := readIn(box.dir(disk), "blkio.throttle.io_serviced_recursive")
+	s.IO.ReadBytes, s.IO.WriteBytes = h.total(perDevice(bytes, "Read")), h.total(perDevice(bytes, "Write"))
+	s.IO.ReadOps, s.IO.WriteOps = h.total(perDevice(ops, "Read")), h.total(perDevice(ops, "Write"))
+}
+
+// total leaves out devices that are on top of others.
+func (h *Host) total(byDevice map[string]int64) (total int64) {
+	for dev, v := range byDevice {
+		if !h.carried(dev) {
+			total += v
+		}
+	}
+	return total
+}
+
+// sum adds up a value of a group and of all below it.
+func sum(dir, file, key string) (total int64) {
+	if dir == "" {
+		return 0
+	}
+	_ = walk(dir, func(dir string) error {
+		total += readKeyed(dir, file)[key]
+		return nil
+	})
+	return total
+}
+
+func (v1) oomKills(n node) int64 { return sum(n.dir(memory), "memory.oom_control", "oom_kill") }
+
+func (v1) peak(n node) int64 { return readNumber(n.dir(memory), "memory.max_usage_in_bytes") }
+
+func (v1) freeze(n node, still bool) error {
+	word := map[bool]string{true: "FROZEN", false: "THAWED"}[still]
+	dir := n.dir(freezer)
+	if dir == "" {
+		return noFreezer()
+	}
+	return write(filepath.Join(dir, "freezer.state"), word)
+}
+
+func (v1) frozen(n node) (bool, error) {
+	dir := n.dir(freezer)
+	if dir == "" {
+		return false, nil
+	}
+	text, err := read(filepath.Join(dir, "freezer.state"))
+	return strings.TrimSpace(text) == "FROZEN", err
+}
+
+func noFreezer() error {
+	return forkbox.Errorf(forkbox.Unsupported, "freeze the box", "the cgroup controller freezer cannot be used on this host").
+		Hint("run forkbox as root, or on a host with cgroup version 2")
+}

@@ -1,0 +1,97 @@
+package cgroup
+
+import (
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+)
+
+// v2 is version 2 of cgroups.
+type v2 struct{}
+
+func (v2) version() int { return 2 }
+
+func (v2) init(box node) node { return box.child("init") }
+
+func (v2) knob(r forkbox.Resource) (string, controller) {
+	switch r {
+	case forkbox.CPUs:
+		return "cpu.max", cpu
+	case forkbox.Memory:
+		return "memory.max", memory
+	case forkbox.Swap:
+		return "memory.swap.max", memory
+	case forkbox.Pids:
+		return "pids.max", pids
+	}
+	return "io.max", disk
+}
+
+func (v2) prepare(n node, cs ...controller) error {
+	_, err := enable(n.main(), cs)
+	return err
+}
+
+func (v2) entry(n node) (*Entry, error) {
+	dir, err := open(n.main(), unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	e := &Entry{Dir: os.NewFile(uintptr(dir), n.main())}
+	file := filepath.Join(n.main(), "cgroup.procs")
+	procs, err := open(file, unix.O_WRONLY)
+	if err != nil {
+		e.Close()
+		return nil, err
+	}
+	e.Procs = os.NewFile(uintptr(procs), file)
+	return e, nil
+}
+
+func (v2) pids(dir string) ([]int, error) {
+	text, err := read(filepath.Join(dir, "cgroup.procs"))
+	return numbers(text), err
+}
+
+// stats: in version 2 what happened to a group has happened to those above it.
+func (v2) stats(h *Host, box node, s *forkbox.Stats) {
+	dir := box.main()
+	times := readKeyed(dir, "cpu.stat")
+	s.CPU, s.Throttled = microseconds(times["usage_usec"]), microseconds(times["throttled_usec"])
+	s.Memory, s.MemoryPeak = readNumber(dir, "memory.current"), readNumber(dir, "memory.peak")
+	s.Swap = readNumber(dir, "memory.swap.current")
+	s.OOMKills = readKeyed(dir, "memory.events")["oom_kill"]
+	for dev, v := range ioStat(readIn(dir, "io.stat")) {
+		if !h.carried(dev) {
+			s.IO.ReadBytes += v["rbytes"]
+			s.IO.WriteBytes += v["wbytes"]
+			s.IO.ReadOps += v["rios"]
+			s.IO.WriteOps += v["wios"]
+		}
+	}
+	for _, name := range []string{"cpu", "memory", "io"} {
+		if p, ok := pressure(readIn(dir, name+".pressure")); ok {
+			if s.Pressure == nil {
+				s.Pressure = map[string]forkbox.Pressure{}
+			}
+			s.Pressure[name] = p
+		}
+	}
+}
+
+func (v2) oomKills(n node) int64 { return readKeyed(n.main(), "memory.events")["oom_kill"] }
+
+func (v2) peak(n node) int64 { return readNumber(n.main(), "memory.peak") }
+
+func (v2) freeze(n node, still bool) error {
+	word := map[bool]string{true: "1", false: "0"}[still]
+	return write(filepath.Join(n.main(), "cgroup.freeze"), word)
+}
+
+func (v2) frozen(n node) (bool, error) {
+	text, err := read(filepath.Join(n.main(), "cgroup.events"))
+	return keyed(text)["frozen"] == 1, err
+}

@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// lookAgain is how often the queue is looked at while somebody waits: pressure
+// goes down without anybody telling.
+const lookAgain = 250 * time.Millisecond
+
+// admit waits for a place on the host. Nothing may be held meanwhile: neither a
+// box's turn nor a lock.
+func (e *Engine) admit(ctx context.Context, want Want, wish forkbox.Wish, what string) (*pass, error) {
+	if e.admitsAll {
+		return nil, nil
+	}
+	patience, now := e.patience(wish), e.now()
+	w := &waiter{
+		want: want, what: what, priority: orElse(wish.Priority, forkbox.NormalPriority), ticket: wish.Ticket,
+		since: now, deadline: now.Add(patience),
+	}
+	e.queue.join(w)
+	select {
+	case <-w.ready: // as a rule
+		return w.answered(what)
+	default:
+	}
+	e.pumpQueue()
+	return e.stand(ctx, w, patience)
+}
+
+// patience is how long somebody waits.
+func (e *Engine) patience(wish forkbox.Wish) time.Duration {
+	if wish.Wait != nil {
+		return time.Duration(*wish.Wait)
+	}
+	return e.policies.Patience()
+}
+
+// deadline is when somebody who begins to wait now gives up.
+func (e *Engine) deadline(wish forkbox.Wish) time.Time { return time.Now().Add(e.patience(wish)) }
+
+// until is a wish that waits no longer than that.
+func until(wish forkbox.Wish, deadline time.Time) forkbox.Wish {
+	left := int64(max(0, time.Until(deadline)))
+	wish.Wait = &left
+	return wish
+}
+
+// stand waits in line.
+func (e *Engine) stand(ctx context.Context, w *waiter, patience time.Duration) (*pass, error) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-w.ready:
+		return w.answered(w.what)
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	place, of := e.queue.leave(w)
+	switch {
+	case place == 0: // the answer came meanwhile
+		p, err := w.answered(w.what)
+		if ctx.Err() == nil {
+			return p, err
+		}
+		p.done()
+	case ctx.Err() == nil:
+		return nil, forkbox.Errorf(forkbox.Busy, w.what, "the host is full: %s; it waited %s and was number %d of %d in line",
+			w.why, shortSpan(patience), place, of).
+			Hint("wait longer: --wait 10m").Hint("see who waits: forkbox queue")
+	}
+	if e.ctx.Err() != nil {
+		return nil, errClosing(w.what)
+	}
+	return nil, forkbox.Errorf(forkbox.Busy, w.what, "the wait for a place was given up: %w", ctx.Err())
+}
+
+func (w *waiter) answered(what string) (*pass, error) {
+	if w.pass == nil {
+		return nil, forkbox.Errorf(forkbox.Denied, what, "%s", w.refused)
+	}
+	return w.pass, nil
+}
+
+// pumpQueue looks at the queue as long as somebody waits.
+func (e *Engine) pumpQueue() {
+	q := e.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.pumping || len(q.waiting) == 0 {
+		return
+	}
+	q.pumping = true
+	e.work.Go(func() {
+		tick := time.NewTicker(lookAgain)
+		defer tick.Stop()
+		for q.pump() {
+			select {
+			case <-tick.C:
+			case <-e.ctx.Done():
+				return // whoever waits leaves by themselves
+			}
+		}
+	})
+}
+
+// pump looks once, and says whether to go on: until the last has left.
+func (q *queue) pump() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.round()
+	q.pumping = len(q.waiting) > 0
+	return q.pumping
+}
+
+// Queue lists who waits for the host. Of others only their places are shown.
+func (e *Engine) Queue(ctx context.Context, who forkbox.Owner) ([]forkbox.Waiting, error) {
+	_, end, err := e.begin(ctx, "show the queue")
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	e.queue.mu.Lock()
+	defer e.queue.mu.Unlock()
+	var list []forkbox.Waiting
+	for i, w := range e.queue.waiting {
+		line := forkbox.Waiting{Place: i + 1, Priority: w.priority}
+		if w.want.Owner.UID == who.UID {
+			line.Ticket, line.What, line.Why, line.Since, line.Deadline = w.ticket, w.what, w.why, w.since, w.deadline
+		}
+		list = append(list, line)
+	}
+	return list, nil
+}
+
+// roomFor refuses limits of a box that runs that the host has no room for:
+// nobody waits for those.
+func (e *Engine) roomFor(was, next forkbox.Box) error {
+	more := func(r forkbox.Resource) bool { return limitIn(next.Policy, r) > limitIn(was.Policy, r) }
+	if e.admitsAll || !more(forkbox.Memory) && !more(forkbox.CPUs) {
+		return nil
+	}
+	v := e.policies.Admit(e.queue.elsewhere(next.ID), Want{Owner: next.Owner, Start: true, Policy: next.Policy})
+	if v.OK {
+		return nil
+	}
+	return forkbox.Errorf(forkbox.Busy, "set limits", "%s", v.Why).
+		Hint("stop other boxes first, or ask for less")
+}

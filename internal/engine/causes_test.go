@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/forkbox/forkbox"
+)
+
+func TestExitSaysWhoDidIt(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	w.make("one", nil)
+	signalled, killed, stopped := w.exec("one"), w.exec("one"), w.exec("one")
+	check(t, w.Signal(t.Context(), ada, "one", signalled.ID, 15))
+	check(t, w.Kill(t.Context(), ada, "one", killed.ID, 0))
+	_, err := w.Stop(t.Context(), ada, "one", nil)
+	check(t, err)
+	for _, x := range []forkbox.Exec{signalled, killed, stopped} {
+		if exit := w.wait(x); exit.By != "user ada" {
+			t.Errorf("exec %s: %+v", x.ID, exit)
+		}
+	}
+}
+
+func TestEndingsAndSignals(t *testing.T) {
+	ttl := &ending{forkbox.CauseTTL, own, "time"}
+	for _, c := range []struct {
+		why  *ending
+		exit forkbox.Exit
+		want forkbox.Cause
+	}{
+		{ttl, forkbox.Exit{Code: 143, Cause: forkbox.CauseSignalled}, forkbox.CauseTTL},
+		{ttl, forkbox.Exit{Code: 3, Cause: forkbox.CauseExited}, forkbox.CauseTTL}, // it gave up by itself
+		{ttl, forkbox.Exit{Code: 0, Cause: forkbox.CauseExited}, forkbox.CauseExited},
+		{ttl, forkbox.Exit{Code: 137, Cause: forkbox.CauseOOM}, forkbox.CauseOOM},
+		{nil, forkbox.Exit{Code: 143, Cause: forkbox.CauseSignalled}, forkbox.CauseSignalled},
+	} {
+		if got := c.why.asked(c.exit); got.Cause != c.want || got.Code != c.exit.Code {
+			t.Errorf("%+v of %+v is %+v", c.exit, c.why, got)
+		}
+	}
+	from := signaller{"user ada", 10}
+	if exit := from.sent(forkbox.Exit{Code: 138, Cause: forkbox.CauseSignalled}); exit.By != "user ada" {
+		t.Errorf("got %+v", exit)
+	}
+	if exit := from.sent(forkbox.Exit{Code: 139, Cause: forkbox.CauseSignalled}); exit.By != "" {
+		t.Errorf("another signal is said to be hers: %+v", exit)
+	}
+}
+
+func TestLimitsThatEndExecsAreTold(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	b := w.make("one", nil)
+	for cause, kind := range map[forkbox.Cause]forkbox.EventKind{
+		forkbox.CauseOOM: forkbox.EventOOM, forkbox.CausePids: forkbox.EventPids, forkbox.CauseTimeout: forkbox.EventTimedOut,
+	} {
+		x := w.exec("one")
+		w.host.instance(b.ID).exit(x.ID, forkbox.Exit{Code: 137, Cause: cause, Limit: 64 << 20, Peak: 64 << 20})
+		if exit := w.wait(x); exit.Cause != cause || exit.Limit != 64<<20 {
+			t.Errorf("got %+v", exit)
+		}
+		if w.count("one", kind) != 1 {
+			t.Errorf("%s: told of %v", cause, w.events("one"))
+		}
+	}
+}
+
+func TestDiskIsBlamedWhereThereIsNoneLeft(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	const limit = 1 << 30
+	for _, c := range []struct {
+		name   string
+		limits forkbox.Limits
+		used   usage
+		code   int
+		want   forkbox.Cause
+	}{
+		{"full", forkbox.Limits{forkbox.Disk: limit}, usage{bytes: limit - limit/200}, 1, forkbox.CauseDisk},
+		{"room", forkbox.Limits{forkbox.Disk: limit}, usage{bytes: limit / 2}, 1, forkbox.CauseExited},
+		{"fine", forkbox.Limits{forkbox.Disk: limit}, usage{bytes: limit}, 0, forkbox.CauseExited},
+		{"inodes", forkbox.Limits{forkbox.Inodes: 1000}, usage{inodes: 1000}, 1, forkbox.CauseDisk},
+		{"none", nil, usage{bytes: limit, inodes: 1000}, 1, forkbox.CauseExited},
+	} {
+		b := w.make(c.name, c.limits)
+		x := w.exec(c.name)
+		w.host.setUsed(b.ID, c.used)
+		w.host.instance(b.ID).exit(x.ID, forkbox.Exit{Code: c.code, Cause: forkbox.CauseExited})
+		exit := w.wait(x)
+		if exit.Cause != c.want || exit.Code != c.code {
+			t.Errorf("%s: %+v", c.name, exit)
+		}
+		if c.want == forkbox.CauseDisk && (exit.Limit == 0 || exit.Peak == 0 || !w.happened(c.name, forkbox.EventDisk)) {
+			t.Errorf("%s: %+v, told of %v", c.name, exit, w.events(c.name))
+		}
+	}
+}
+
+func TestBoxThatDiesSaysOfWhat(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	b := w.make("one", nil)
+	x := w.exec("one")
+	m := w.host.instance(b.ID)
+	m.with(func(m *machine) {
+		m.words = &forkbox.Exit{Code: 137, Cause: forkbox.CauseOOM, Limit: 1 << 30, Peak: 1 << 30, Why: "memory limit of 1g"}
+	})
+	m.die(false)
+	if exit := w.wait(x); exit.Cause != forkbox.CauseOOM {
+		t.Errorf("its exec: %+v", exit)
+	}
+	w.eventually("it is stopped", func() bool { return w.state(b.ID) == forkbox.Stopped })
+	if got := w.box("one"); got.Death == nil || got.Death.Cause != forkbox.CauseOOM {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// never is when to look again at what has no end: a change of it is told.
+const never = time.Hour
+
+// watchClocks ends a box whose time is up, or that was idle for too long, and
+// warns of the first. It says when to look again: not later than e.tick, since
+// no timer of ours goes on while the host sleeps.
+func (e *Engine) watchClocks(h *handle, a *attached) time.Duration {
+	next := min(e.watchTTL(h, a), e.watchIdle(h, a))
+	if next == never {
+		return never
+	}
+	return max(time.Millisecond, min(next, e.tick))
+}
+
+func (e *Engine) watchTTL(h *handle, a *attached) time.Duration {
+	box := h.box(a)
+	if box.Ends == nil {
+		return never
+	}
+	now := e.instant()
+	e.noticeJump(h, a, now)
+	left, warn := now.left(*box.Ends), warnAt(box)
+	switch {
+	case left <= 0:
+		e.failing("end a box whose time is up", h, e.timeUp(h, a))
+		return e.tick
+	case box.Warned:
+		return left
+	case left <= warn:
+		e.failing("warn of a box's end", h, e.warn(h, a))
+		return left
+	}
+	return left - warn
+}
+
+func (e *Engine) failing(what string, h *handle, err error) {
+	if err != nil && e.ctx.Err() == nil {
+		e.log.Warn("cannot "+what, "box", h.id, "error", err)
+	}
+}
+
+func warnAt(box forkbox.Box) time.Duration {
+	ttl, _ := box.Policy.Of(forkbox.TTL)
+	return warnBefore(span(ttl))
+}
+
+// warn tells, once, that a box ends soon. That it did is written first: a
+// restart must not tell again.
+func (e *Engine) warn(h *handle, a *attached) error {
+	return e.asCurrent(h, a, func(ctx context.Context, box *forkbox.Box) error {
+		if box.Ends == nil || box.Warned || e.instant().left(*box.Ends) > warnAt(*box) {
+			return nil // it was extended meanwhile
+		}
+		box.Warned = true
+		if err := e.ledger.UpdateBox(ctx, *box); err != nil {
+			return err
+		}
+		h.govern(a, *box)
+		left := max(0, e.instant().left(*box.Ends)).Round(time.Second)
+		e.tell(*box, forkbox.EventTTLSoon, "", "it ends in "+shortSpan(left)+"; for more time: forkbox extend "+box.Name+" 1h")
+		return nil
+	})
+}
+
+// timeUp ends a box whose time is up. Its data stays.
+func (e *Engine) timeUp(h *handle, a *attached) error {
+	return e.asCurrent(h, a, func(ctx context.Context, box *forkbox.Box) error {
+		if box.Ends == nil || e.instant().left(*box.Ends) > 0 {
+			return nil // it was extended meanwhile
+		}
+		why := ending{forkbox.CauseTTL, own, "the box's time was up"}
+		if err := e.finishBox(ctx, h, a, box, why); err != nil {
+			return err
+		}
+		e.tell(*box, forkbox.EventTTL, "", "its time was up; its files are kept: forkbox extend "+box.Name+" 1h")
+		return nil
+	})
+}
+
+// finishBox stops a box that nobody asked to stop. The caller has its turn.
+func (e *Engine) finishBox(ctx context.Context, h *handle, a *attached, box *forkbox.Box, why ending) error {
+	box.Pinned, box.Death = false, why.death()
+	return e.haltFor(ctx, h, a, box, e.stopGrace, why)
+}
+
+// watchIdle ends a box in which nothing was run for as long as its policy
+// allows. Processes that an exec left behind do not count as something.
+func (e *Engine) watchIdle(h *handle, a *attached) time.Duration {
+	limit, has := h.policy(a).Of(forkbox.Idle)
+	if !has {
+		return never
+	}
+	left := e.idleLeft(h, a, span(limit))
+	if left > 0 {
+		return left
+	}
+	err := e.asCurrent(h, a, func(ctx context.Context, box *forkbox.Box) error {
+		limit, has := box.Policy.Of(forkbox.Idle)
+		if !has || e.idleLeft(h, a, span(limit)) > 0 {
+			return nil
+		}
+		why := ending{forkbox.CauseIdle, own, "nothing was run in the box for " + shortSpan(span(limit))}
+		if err := e.finishBox(ctx, h, a, box, why); err != nil {
+			return err
+		}
+		e.tell(*box, forkbox.EventIdle, "", why.why)
+		return nil
+	})
+	e.failing("stop an idle box", h, err)
+	return e.tick
+}
+
+// idleLeft is how long a box may go on idling.
+func (e *Engine) idleLeft(h *handle, a *attached, limit time.Duration) time.Duration {
+	_, since := e.clock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(a.execs) > 0 {
+		return limit
+	}
+	return limit - (since - a.quiet)
+}
+
+// idled counts the time that a box was idle before it was found running.
+func (e *Engine) idled(h *handle, a *attached, box forkbox.Box) {
+	if before := e.idleBefore(box, a); before > 0 {
+		h.mu.Lock()
+		a.quiet -= before
+		h.mu.Unlock()
+	}
+}
+
+// idleBefore is for how long a box that was found running has been idle: since
+// its last exec ended, or since it was started.
+func (e *Engine) idleBefore(box forkbox.Box, a *attached) time.Duration {
+	if _, has := box.Policy.Of(forkbox.Idle); !has {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(e.ctx, statsLimit)
+	defer cancel()
+	execs, err := e.ledger.Execs(ctx, box.ID)
+	ps, failed := a.instance.Processes(ctx)
+	if err != nil || failed != nil {
+		return 0
+	}
+	var last time.Time
+	for _, x := range execs {
+		last = later(last, x.Started)
+		if x.Ended != nil {
+			last = later(last, *x.Ended)
+		}
+	}
+	for _, p := range ps {
+		if p.PID == 1 {
+			last = later(last, p.Started)
+		}
+	}
+	if last.IsZero() {
+		return 0
+	}
+	return max(0, e.now().Round(0).Sub(last))
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// jumpLeast is by how much a clock is set that is worth telling: less is what
+// keeping it right takes.
+const jumpLeast = 5 * time.Second
+
+// noticeJump keeps the end of a box right, as people read it, when the clock
+// was set.
+func (e *Engine) noticeJump(h *handle, a *attached, now instant) {
+	before := a.seen
+	a.seen = now
+	jump := now.jumped(before)
+	if before.boot == "" || jump.Abs() < jumpLeast {
+		return
+	}
+	err := e.asCurrent(h, a, func(ctx context.Context, box *forkbox.Box) error {
+		if box.Ends == nil {
+			return nil
+		}
+		box.Ends = now.again(*box.Ends)
+		if err := e.ledger.UpdateBox(ctx, *box); err != nil {
+			return err
+		}
+		h.govern(a, *box)
+		left := max(0, now.left(*box.Ends)).Round(time.Second)
+		e.tell(*box, forkbox.EventTimeJumps, "", "the host's clock was set by "+jump.Round(time.Second).String()+
+			"; the box still ends in "+shortSpan(left))
+		return nil
+	})
+	e.failing("tell that the clock was set", h, err)
+}
+
+// inTime refuses to run something in a box whose time is up.
+func (e *Engine) inTime(op string, box forkbox.Box) error {
+	if box.Ends == nil || e.instant().left(*box.Ends) > 0 {
+		return nil
+	}
+	return forkbox.Errorf(forkbox.Busy, op, "the time of %s is up", box.Name).
+		Hint("give it more: forkbox extend %s 1h", box.Name)
+}

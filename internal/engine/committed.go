@@ -1,0 +1,110 @@
+package engine
+
+import "github.com/forkbox/forkbox"
+
+// committed is what the host has promised. The caller holds mu.
+func (q *queue) committed() Committed {
+	now := Committed{ByUser: map[int]UserCommitted{}}
+	for uid, o := range q.owned {
+		now.ByUser[uid] = UserCommitted{Boxes: o.boxes, Disk: o.disk}
+	}
+	for _, c := range q.running {
+		now.run(c)
+	}
+	for p := range q.passes {
+		if p.want.Start {
+			now.run(commitmentOf(p.want.Owner.UID, p.want.Policy))
+		}
+		if p.want.New {
+			u := now.ByUser[p.want.Owner.UID]
+			u.Boxes, u.Disk = u.Boxes+1, u.Disk+limitIn(p.want.Policy, forkbox.Disk)
+			now.ByUser[p.want.Owner.UID] = u
+		}
+	}
+	return now
+}
+
+// run adds a box that runs.
+func (now *Committed) run(c commitment) {
+	now.Running, now.Memory, now.CPUs = now.Running+1, now.Memory+c.memory, now.CPUs+c.cpus
+	u := now.ByUser[c.uid]
+	u.Running, u.Memory, u.CPUs = u.Running+1, u.Memory+c.memory, u.CPUs+c.cpus
+	now.ByUser[c.uid] = u
+}
+
+func commitmentOf(uid int, p forkbox.Policy) commitment {
+	return commitment{uid, limitIn(p, forkbox.Memory), limitIn(p, forkbox.CPUs)}
+}
+
+// limitIn is a limit, or nothing where there is none.
+func limitIn(p forkbox.Policy, r forkbox.Resource) int64 {
+	v, has := p.Of(r)
+	if !has {
+		return 0
+	}
+	return v
+}
+
+// runs notes that a box runs.
+func (q *queue) runs(box forkbox.Box) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running[box.ID] = commitmentOf(box.Owner.UID, box.Policy)
+}
+
+// rests notes that a box does not run any more.
+func (q *queue) rests(id string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.running, id)
+	q.round()
+}
+
+// exists notes that a box is there, or with a by of -1 that it is gone.
+func (q *queue) exists(box forkbox.Box, by int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	o := q.owned[box.Owner.UID]
+	o.boxes, o.disk = o.boxes+by, o.disk+int64(by)*limitIn(box.Policy, forkbox.Disk)
+	q.owned[box.Owner.UID] = o
+	if o.boxes <= 0 {
+		delete(q.owned, box.Owner.UID)
+	}
+	q.round()
+}
+
+// changed notes that a box has other limits.
+func (q *queue) changed(was, now forkbox.Box, running bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	o := q.owned[now.Owner.UID]
+	o.disk += limitIn(now.Policy, forkbox.Disk) - limitIn(was.Policy, forkbox.Disk)
+	q.owned[now.Owner.UID] = o
+	if running {
+		q.running[now.ID] = commitmentOf(now.Owner.UID, now.Policy)
+	}
+	q.round()
+}
+
+// count begins with the boxes that there are.
+func (q *queue) count(boxes []forkbox.Box) {
+	q.mu.Lock()
+	q.owned = map[int]ownership{}
+	q.mu.Unlock()
+	for _, b := range boxes {
+		q.exists(b, 1)
+	}
+}
+
+// elsewhere is what is committed but for one box.
+func (q *queue) elsewhere(id string) Committed {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	was, has := q.running[id]
+	delete(q.running, id)
+	now := q.committed()
+	if has {
+		q.running[id] = was
+	}
+	return now
+}

@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+func TestPauseAndResume(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	b := w.make("one", nil)
+	_, err := w.Pause(t.Context(), ada, "one")
+	wantCode(t, err, forkbox.Busy) // at rest
+	w.exec("one")
+	m := w.host.instance(b.ID)
+	for range 2 {
+		got, err := w.Pause(t.Context(), ada, "one")
+		if err != nil || got.Paused == "" || !m.isPaused() {
+			t.Fatalf("got %+v, %v; stands still: %v", got, err, m.isPaused())
+		}
+	}
+	_, err = w.Exec(t.Context(), ada, "one", command("true"), forkbox.Stdio{})
+	wantCode(t, err, forkbox.Busy)
+	m.with(func(m *machine) { m.paused = false }) // as if the host had forgotten
+	w.again()
+	if !m.isPaused() || w.box("one").Paused == "" {
+		t.Error("a restart let it go on")
+	}
+	for range 2 {
+		got, err := w.Resume(t.Context(), ada, "one")
+		if err != nil || got.Paused != "" || m.isPaused() {
+			t.Fatalf("got %+v, %v; stands still: %v", got, err, m.isPaused())
+		}
+	}
+	w.exec("one")
+	if n := w.count("one", forkbox.EventPaused) + w.count("one", forkbox.EventResumed); n != 2 {
+		t.Errorf("told of %v", w.events("one"))
+	}
+	m.with(func(m *machine) { m.paused = true }) // a daemon died half-way
+	w.again()
+	if m.isPaused() {
+		t.Error("it stands still, and nobody knows why")
+	}
+}
+
+func TestPauseThatFailsChangesNothing(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	w.make("one", nil)
+	w.exec("one")
+	w.host.fail("pause", errors.New("no freezer"))
+	_, err := w.Pause(t.Context(), ada, "one")
+	wantCode(t, err, forkbox.Internal)
+	if w.box("one").Paused != "" {
+		t.Error("it says that it is paused")
+	}
+	w.exec("one")
+}
+
+func TestPausedBoxCanBeStoppedAndRemovedAndEnds(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	pause := func(name string, l forkbox.Limits) forkbox.Box {
+		b := w.make(name, l)
+		w.exec(name)
+		_, err := w.Pause(t.Context(), ada, name)
+		check(t, err)
+		return b
+	}
+	pause("one", nil)
+	got, err := w.Stop(t.Context(), ada, "one", nil)
+	if err != nil || got.State != forkbox.Stopped || got.Paused != "" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	w.exec("one") // it runs, and is not paused
+	pause("two", nil)
+	check(t, w.Remove(t.Context(), ada, "two", true))
+	three := pause("three", hours(1))
+	w.clock.pass(2 * time.Hour)
+	w.eventually("it ends", func() bool { return w.state(three.ID) == forkbox.Stopped })
+	if w.box("three").Paused != "" {
+		t.Error("one at rest is paused")
+	}
+	check(t, w.disagreement())
+}
+
+func TestPausedBoxDoesNotRestAndCanBeSaved(t *testing.T) {
+	l := newLayeredWorld(t, true)
+	l.world.restart(&fuse{}, func(c *Config) {
+		c.RestAfter = time.Millisecond
+		c.Provider = layeredProvider{fakeProvider{l.host, &fuse{}}, l.shelf}
+	})
+	b := l.create("one")
+	x := l.exec("one")
+	_, err := l.Pause(t.Context(), ada, "one")
+	check(t, err)
+	m := l.host.instance(b.ID)
+	m.exit(x.ID, forkbox.Exit{Cause: forkbox.CauseExited})
+	l.wait(x)
+	m.with(func(m *machine) { m.paused = false }) // as the copying does
+	_, err = l.Snapshot(t.Context(), ada, "one", forkbox.SnapshotSpec{})
+	check(t, err)
+	if l.state(b.ID) != forkbox.Running || !m.isPaused() {
+		t.Errorf("it is %s; stands still: %v", l.state(b.ID), m.isPaused())
+	}
+}

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Policies decides what limits hold and who may begin when.
+type Policies interface {
+	// Resolve makes the policy of a box or, with exec, of an exec in a box that
+	// has the policy box. What cannot be had is an error.
+	Resolve(owner forkbox.Owner, wish forkbox.Wish, holds map[forkbox.Resource]forkbox.Holding, box forkbox.Policy, exec bool) (forkbox.Policy, error)
+	// Admit says whether one more may begin. It is asked often.
+	Admit(now Committed, want Want) Verdict
+	// Patience is how long somebody waits who does not say.
+	Patience() time.Duration
+}
+
+// Committed is what boxes that run, or are about to, may use at most.
+type Committed struct {
+	Running      int
+	Memory, CPUs int64
+	ByUser       map[int]UserCommitted
+}
+
+// UserCommitted is one owner's part. Boxes and Disk are of all their boxes,
+// also those at rest.
+type UserCommitted struct {
+	Boxes, Running     int
+	Memory, CPUs, Disk int64
+}
+
+// Want is somebody who asks to begin.
+type Want struct {
+	Owner  forkbox.Owner
+	New    bool // a new box
+	Start  bool // a box that begins to run
+	Exec   bool // a command
+	Policy forkbox.Policy
+}
+
+// Verdict is the answer. Without OK, Wait says that it may be different later.
+type Verdict struct {
+	OK, Wait bool
+	Why      string // with figures
+}
+
+// unlimited are the policies of an engine that was given none: everybody is
+// admitted, and only what the engine itself holds can be limited.
+type unlimited struct{}
+
+func (unlimited) Resolve(_ forkbox.Owner, wish forkbox.Wish, _ map[forkbox.Resource]forkbox.Holding, box forkbox.Policy, exec bool) (forkbox.Policy, error) {
+	policy, from := forkbox.Policy{}, "box"
+	for _, r := range []forkbox.Resource{forkbox.Timeout, forkbox.Kept} {
+		if rule, has := box[r]; exec && has {
+			policy[r] = rule
+		}
+	}
+	if exec {
+		from = "exec"
+	}
+	for _, said := range []struct {
+		limits forkbox.Limits
+		from   string
+	}{{wish.Project, "project " + wish.ProjectFile}, {wish.Limits, from}} {
+		for r, v := range said.limits {
+			rule := forkbox.Rule{Value: v, From: said.from, How: forkbox.Enforced}
+			if !ownResource(r) && v != forkbox.Unlimited {
+				rule.How, rule.Why = forkbox.NotEnforced, noLimits
+			}
+			if rule.How != forkbox.Enforced && !wish.BestEffort {
+				return nil, forkbox.Errorf(forkbox.Unsupported, "limit "+string(r), "%s", rule.Why).
+					Hint("accept that it does not hold: --limits=best-effort")
+			}
+			policy[r] = rule
+		}
+	}
+	return policy, nil
+}
+
+const noLimits = "this daemon was started without limits"
+
+// ownResource says whether the engine, or what it tells an instance with each
+// exec, holds a limit by itself.
+func ownResource(r forkbox.Resource) bool {
+	switch r {
+	case forkbox.Timeout, forkbox.TTL, forkbox.Idle, forkbox.Kept:
+		return true
+	}
+	return false
+}
+
+func (unlimited) Admit(Committed, Want) Verdict { return Verdict{OK: true} }
+func (unlimited) Patience() time.Duration       { return time.Minute }
+
+// governor is the provider, if it limits what boxes use.
+func (e *Engine) governor() forkbox.Governor {
+	g, _ := e.provider.(forkbox.Governor)
+	return g
+}
+
+// holds says how each resource is held on this host.
+func (e *Engine) holds() map[forkbox.Resource]forkbox.Holding {
+	if g := e.governor(); g != nil {
+		return g.Holds()
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// queue is who waits for the host, and what the host has promised. Its lock is
+// the innermost: nothing is waited for while it is held.
+type queue struct {
+	policies Policies
+
+	mu      sync.Mutex
+	waiting []*waiter             // by priority, then in the order they came
+	passes  map[*pass]bool        // admitted, and not there yet
+	running map[string]commitment // boxes that run, by id
+	owned   map[int]ownership     // by uid
+	pumping bool
+}
+
+func newQueue(p Policies) *queue {
+	return &queue{policies: p, passes: map[*pass]bool{}, running: map[string]commitment{}, owned: map[int]ownership{}}
+}
+
+// commitment is what a box that runs may use at most.
+type commitment struct {
+	uid          int
+	memory, cpus int64
+}
+
+// ownership is what an owner has, running or at rest.
+type ownership struct {
+	boxes int
+	disk  int64
+}
+
+// waiter is somebody who waits.
+type waiter struct {
+	want     Want
+	what     string
+	priority forkbox.Priority
+	ticket   string
+	since    time.Time
+	deadline time.Time
+	why      string
+	ready    chan struct{} // closed when there is an answer
+	pass     *pass         // the answer
+	refused  string        // or it will never be admitted, for this reason
+}
+
+// pass is a place that somebody was given. It counts until it is given back,
+// by when the box runs, or exists, or will not.
+type pass struct {
+	want Want
+	q    *queue
+}
+
+// done gives the place back. A nil pass is of an engine that admits everybody.
+func (p *pass) done() {
+	if p == nil {
+		return
+	}
+	p.q.mu.Lock()
+	defer p.q.mu.Unlock()
+	delete(p.q.passes, p)
+	p.q.round()
+}
+
+// rank orders priorities, the first first.
+func rank(p forkbox.Priority) int {
+	switch p {
+	case forkbox.HighPriority:
+		return 0
+	case forkbox.LowPriority:
+		return 2
+	}
+	return 1
+}
+
+// join puts somebody in line and sees at once whose turn it is.
+func (q *queue) join(w *waiter) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	w.ready = make(chan struct{})
+	at, _ := slices.BinarySearchFunc(q.waiting, rank(w.priority)+1, func(o *waiter, r int) int { return rank(o.priority) - r })
+	q.waiting = slices.Insert(q.waiting, at, w)
+	q.round()
+}
+
+// leave takes somebody out of line. place is where they stood, zero if they had
+// their answer already.
+func (q *queue) leave(w *waiter) (place, of int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	of = len(q.waiting)
+	if place = slices.Index(q.waiting, w) + 1; place > 0 {
+		q.waiting = slices.Delete(q.waiting, place-1, place)
+		q.round()
+	}
+	return place, of
+}
+
+// poke looks whether somebody can go on.
+func (q *queue) poke() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.round()
+}
+
+// class is what wants have in common that stand in each other's way: a command
+// in a box that runs has nothing to do with a box for which there is no memory.
+type class struct{ fresh, start, exec bool }
+
+func (w Want) class() class { return class{w.New, w.Start, w.Exec} }
+
+// round admits whoever can be, in order. Nobody overtakes another of their
+// class, unless that one waits for room in their own quota. The caller holds mu.
+func (q *queue) round() {
+	if len(q.waiting) == 0 {
+		return
+	}
+	type own struct {
+		class
+		uid int
+	}
+	full, users := map[class]string{}, map[own]string{}
+	now := q.committed()
+	q.waiting = slices.DeleteFunc(slices.Clone(q.waiting), func(w *waiter) bool {
+		c := w.want.class()
+		mine := own{c, w.want.Owner.UID}
+		if why := orElse(full[c], users[mine]); why != "" {
+			w.why = why
+			return false
+		}
+		v := q.policies.Admit(now, w.want)
+		if v.OK || !v.Wait {
+			q.answer(w, v)
+			now = q.committed()
+			return true
+		}
+		w.why = orElse(v.Why, "the host is full")
+		if q.policies.Admit(without(now, mine.uid), w.want).OK {
+			users[mine] = w.why
+		} else {
+			full[c] = w.why
+		}
+		return false
+	})
+}
+
+func (q *queue) answer(w *waiter, v Verdict) {
+	if v.OK {
+		w.pass = &pass{w.want, q}
+		q.passes[w.pass] = true
+	} else {
+		w.refused = orElse(v.Why, "the host has not that much")
+	}
+	close(w.ready)
+}
+
+// without is what is committed but for one user's quota.
+func without(now Committed, uid int) Committed {
+	users := map[int]UserCommitted{}
+	for u, c := range now.ByUser {
+		if u != uid {
+			users[u] = c
+		}
+	}
+	now.ByUser = users
+	return now
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/forkbox/forkbox"
+)
+
+// places admits so many that run at once, and so many of each user.
+func places(all, each int) func(Committed, Want) Verdict {
+	return func(now Committed, want Want) Verdict {
+		switch {
+		case want.Exec && !want.Start:
+			return Verdict{OK: true}
+		case want.Start && now.Running >= all:
+			return Verdict{Wait: true, Why: fmt.Sprintf("%d of %d boxes run", now.Running, all)}
+		case want.Start && now.ByUser[want.Owner.UID].Running >= each:
+			return Verdict{Wait: true, Why: "you have as many as you may"}
+		}
+		return Verdict{OK: true}
+	}
+}
+
+// Whatever comes and goes: never are more admitted than there are places, who
+// has a free place does not wait, and nobody is overtaken by an equal.
+func TestQueueModel(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		all, each := rapid.IntRange(1, 4).Draw(r, "places"), rapid.IntRange(1, 3).Draw(r, "each")
+		q := newQueue(&fakePolicies{admit: places(all, each)})
+		var inside, line []*waiter
+		settle := func() {
+			for _, w := range slices.Clone(line) {
+				if answered(w) {
+					line = slices.DeleteFunc(line, func(o *waiter) bool { return o == w })
+					inside = append(inside, w)
+				}
+			}
+		}
+		for n := range rapid.IntRange(1, 40).Draw(r, "steps") {
+			switch step := rapid.SampledFrom([]string{"join", "join", "done", "leave"}).Draw(r, "step"); {
+			case step == "join":
+				w := &waiter{
+					want: Want{Owner: forkbox.Owner{UID: rapid.IntRange(1, 3).Draw(r, "uid")}, Start: true}, what: fmt.Sprint(n),
+					priority: rapid.SampledFrom([]forkbox.Priority{forkbox.LowPriority, forkbox.NormalPriority, forkbox.HighPriority}).Draw(r, "priority"),
+				}
+				q.join(w)
+				line = append(line, w)
+			case step == "done" && len(inside) > 0:
+				i := rapid.IntRange(0, len(inside)-1).Draw(r, "who")
+				inside[i].pass.done()
+				inside = slices.Delete(inside, i, i+1)
+			case step == "leave" && len(line) > 0:
+				i := rapid.IntRange(0, len(line)-1).Draw(r, "who")
+				if place, _ := q.leave(line[i]); place == 0 {
+					r.Fatal("somebody in line had no place")
+				}
+				line = slices.Delete(line, i, i+1)
+			}
+			settle()
+			checkQueue(r, q, inside, line, all, each)
+		}
+	})
+}
+
+func answered(w *waiter) bool {
+	select {
+	case <-w.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+func checkQueue(r *rapid.T, q *queue, inside, line []*waiter, all, each int) {
+	users := map[int]int{}
+	for _, w := range inside {
+		users[w.want.Owner.UID]++
+	}
+	for uid, n := range users {
+		if n > each {
+			r.Fatalf("user %d has %d places of %d", uid, n, each)
+		}
+	}
+	if len(inside) > all || len(q.waiting) != len(line) {
+		r.Fatalf("%d have one of %d places; %d wait, %d should", len(inside), all, len(q.waiting), len(line))
+	}
+	// In line stands who comes first first, and who could go on does not.
+	want := slices.Clone(line)
+	slices.SortStableFunc(want, func(a, b *waiter) int { return rank(a.priority) - rank(b.priority) })
+	for i, w := range q.waiting {
+		if w != want[i] {
+			r.Fatalf("place %d is %s's, want %s's", i+1, w.what, want[i].what)
+		}
+		if w.why == "" {
+			r.Fatalf("%s does not know why it waits", w.what)
+		}
+		if len(inside) < all && users[w.want.Owner.UID] < each {
+			r.Fatalf("%s waits and there is a place", w.what)
+		}
+	}
+}
+
+func TestRefusedAtOnceWhatNeverWillBe(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	w.policies.with(func(p *fakePolicies) {
+		p.admit = func(_ Committed, want Want) Verdict {
+			return Verdict{OK: limitIn(want.Policy, forkbox.Memory) < 16<<30, Why: "the host has 16g"}
+		}
+	})
+	_, err := w.Create(t.Context(), ada, CreateSpec{Wish: forkbox.Wish{Limits: forkbox.Limits{forkbox.Memory: 32 << 30}}})
+	wantCode(t, err, forkbox.Denied)
+	w.make("one", nil)
+	if boxes, err := w.Boxes(t.Context(), ada); err != nil || len(boxes) != 1 {
+		t.Errorf("%v, %v", boxes, err)
+	}
+}
+
+func TestCommitted(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	a := w.make("a", forkbox.Limits{forkbox.Memory: 1 << 30, forkbox.Disk: 5 << 30})
+	w.make("b", forkbox.Limits{forkbox.Memory: 2 << 30, forkbox.CPUs: 1500})
+	w.exec("a")
+	w.exec("b")
+	now := func() Committed {
+		w.queue.mu.Lock()
+		defer w.queue.mu.Unlock()
+		return w.queue.committed()
+	}
+	want := func(c Committed) {
+		t.Helper()
+		if got := now(); fmt.Sprint(got) != fmt.Sprint(c) {
+			t.Errorf("got %+v, want %+v", got, c)
+		}
+	}
+	both := func(boxes, running int, memory, cpus, disk int64) Committed {
+		return Committed{Running: running, Memory: memory, CPUs: cpus,
+			ByUser: map[int]UserCommitted{ada.UID: {Boxes: boxes, Running: running, Memory: memory, CPUs: cpus, Disk: disk}}}
+	}
+	want(both(2, 2, 3<<30, 1500, 5<<30))
+	_, err := w.Set(t.Context(), ada, "a", forkbox.Wish{Limits: forkbox.Limits{forkbox.Memory: 4 << 30, forkbox.Disk: 6 << 30}})
+	check(t, err)
+	want(both(2, 2, 6<<30, 1500, 6<<30))
+	w.again() // it is counted anew
+	want(both(2, 2, 6<<30, 1500, 6<<30))
+	w.host.instance(a.ID).die(false)
+	w.eventually("it is not counted", func() bool { return now().Running == 1 })
+	want(both(2, 1, 2<<30, 1500, 6<<30))
+	check(t, w.Remove(t.Context(), ada, "a", true))
+	check(t, w.Remove(t.Context(), ada, "b", true))
+	want(Committed{ByUser: map[int]UserCommitted{}})
+}
+
+func TestSetNeedsRoomWhereTheBoxRuns(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	w.policies.with(func(p *fakePolicies) {
+		p.admit = func(now Committed, want Want) Verdict {
+			sum := now.Memory + limitIn(want.Policy, forkbox.Memory)
+			return Verdict{OK: !want.Start || sum <= 8<<30, Wait: true, Why: "more than 8g"}
+		}
+	})
+	w.make("one", forkbox.Limits{forkbox.Memory: 4 << 30})
+	w.exec("one")
+	check(t, w.set1(8<<30)) // its own 4g do not count
+	wantCode(t, w.set1(9<<30), forkbox.Busy)
+	check(t, w.set1(1<<30))
+}
+
+var noWait = int64(0)
+
+func TestWaitOfNothingIsARefusal(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	w.policies.with(func(p *fakePolicies) { p.admit, p.patience = places(1, 9), time.Hour })
+	w.make("one", nil)
+	w.make("two", nil)
+	w.exec("one")
+	req := command("true")
+	req.Wish.Wait = &noWait
+	_, err := w.Exec(t.Context(), ada, "two", req, forkbox.Stdio{})
+	wantCode(t, err, forkbox.Busy)
+	_, err = w.Exec(t.Context(), ada, "one", req, forkbox.Stdio{}) // it runs already
+	check(t, err)
+}

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// usage is the disk that a box takes, as it was last measured.
+type usage struct {
+	bytes, inodes int64
+}
+
+func (u usage) of(r forkbox.Resource) int64 {
+	if r == forkbox.Inodes {
+		return u.inodes
+	}
+	return u.bytes
+}
+
+// meter remembers it: where the host does not count, every file is looked at.
+type meter struct {
+	mu   sync.Mutex // held while measuring: one at a time
+	last usage
+	at   time.Time
+	cost time.Duration
+}
+
+// share is how much of the time may go by with measuring: one part in so many.
+const share = 10
+
+// cheap is what measuring may cost without anybody noticing.
+const cheap = 50 * time.Millisecond
+
+// stale says whether it is time to measure again for somebody who wants to know
+// it as of so long ago. As of now, it is where that is cheap.
+func (m *meter) stale(now time.Time, age time.Duration) bool {
+	if m.at.IsZero() || age == 0 && m.cost < cheap {
+		return true
+	}
+	return now.Sub(m.at) >= max(age, share*m.cost)
+}
+
+// used is the disk that a box that runs takes, no older than age, unless to
+// measure is too dear for that.
+func (e *Engine) used(ctx context.Context, h *handle, a *attached, age time.Duration) (usage, error) {
+	g := e.governor()
+	if g == nil {
+		return usage{}, forkbox.Errorf(forkbox.Unsupported, "measure", "provider %s does not know", e.provider.Name())
+	}
+	a.meter.mu.Lock()
+	defer a.meter.mu.Unlock()
+	begin := time.Now()
+	if !a.meter.stale(begin, age) {
+		return a.meter.last, nil
+	}
+	box, err := e.ledger.Box(ctx, h.id)
+	if err != nil {
+		return usage{}, err
+	}
+	bytes, inodes, err := g.Used(ctx, box)
+	a.meter.at, a.meter.cost = time.Now(), time.Since(begin) // also of one that failed
+	if err == nil {
+		a.meter.last = usage{bytes, inodes}
+	}
+	return a.meter.last, err
+}

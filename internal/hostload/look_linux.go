@@ -1,0 +1,85 @@
+package hostload
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+)
+
+// source is where the kernel tells: the files below root. It is / but in
+// tests, which have hosts made of files.
+type source struct{ root string }
+
+func look(storePath string) (Load, error) {
+	load, err := source{"/"}.memory()
+	if err != nil {
+		return Load{}, unreadable(err)
+	}
+	load.CPUs = runtime.NumCPU()
+	if load.Pressure, err = (source{"/"}).pressure(); err != nil {
+		return Load{}, unreadable(err)
+	}
+	return load, load.disk(storePath)
+}
+
+func unreadable(err error) error {
+	return forkbox.Errorf(forkbox.Internal, "read the load of the host", "%w", err)
+}
+
+// disk counts what is free for everybody: root's own share is the host's, and
+// no box should live off it.
+func (l *Load) disk(path string) error {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return unreadable(&os.PathError{Op: "statfs", Path: path, Err: err})
+	}
+	block := int64(st.Bsize) // its type differs between processors
+	l.DiskFree = int64(st.Bavail) * block
+	l.DiskTotal = int64(st.Blocks-st.Bfree+st.Bavail) * block
+	l.InodesTotal, l.InodesFree = int64(st.Files), int64(st.Ffree)
+	return nil
+}
+
+func (s source) memory() (Load, error) {
+	fields, err := s.meminfo()
+	if err != nil {
+		return Load{}, err
+	}
+	l := Load{MemTotal: fields["MemTotal"], MemAvailable: fields["MemAvailable"]}
+	if l.MemTotal <= 0 {
+		return Load{}, fmt.Errorf("/proc/meminfo does not say how much memory there is")
+	}
+	for _, limit := range s.limits() {
+		l.MemTotal = min(l.MemTotal, limit.most)
+		l.MemAvailable = min(l.MemAvailable, limit.available())
+	}
+	return l, nil
+}
+
+func (s source) meminfo() (map[string]int64, error) {
+	raw, err := s.file("proc/meminfo")
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]int64{}
+	for line := range strings.Lines(raw) {
+		name, rest, _ := strings.Cut(line, ":")
+		number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		if kib, err := strconv.ParseInt(number, 10, 64); err == nil {
+			fields[name] = kib << 10
+		}
+	}
+	return fields, nil
+}
+
+func (s source) file(path ...string) (string, error) {
+	raw, err := os.ReadFile(filepath.Join(append([]string{s.root}, path...)...))
+	return string(raw), err
+}

@@ -1,0 +1,143 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Grow makes the pool bigger, while boxes write to it. After a crash it has
+// the old size or the new one, at the latest when it is opened again.
+func (p *Pool) Grow(ctx context.Context, size int64) error {
+	const op = "make the pool bigger"
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	info, err := os.Stat(image(p.home))
+	if err != nil {
+		return forkbox.Wrap(op, err)
+	}
+	if size < info.Size() {
+		return forkbox.Errorf(forkbox.Invalid, op, "it has %d bytes, which is more than %d", info.Size(), size).
+			Hint("a pool can only grow; what is not used in it takes no space on the host")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := os.Truncate(image(p.home), size); err != nil {
+		return forkbox.Wrap(op, err)
+	}
+	if err := ctx.Err(); err != nil { // done at the next Open
+		return err
+	}
+	return forkbox.Wrap(op, p.fit())
+}
+
+// Status is how full the pool is.
+func (p *Pool) Status() (Status, error) {
+	const op = "look how full the pool is"
+	var file unix.Stat_t
+	var in, host unix.Statfs_t
+	if err := errors.Join(unix.Stat(image(p.home), &file), unix.Statfs(p.Dir(), &in), unix.Statfs(p.home, &host)); err != nil {
+		return Status{}, forkbox.Wrap(op, err)
+	}
+	return Status{
+		Size:      file.Size,
+		Used:      int64(in.Blocks-in.Bfree) * int64(in.Frsize),
+		Free:      int64(in.Bavail) * int64(in.Frsize),
+		Allocated: file.Blocks * 512,
+		HostFree:  int64(host.Bavail) * int64(host.Frsize),
+		Simple:    p.simple,
+	}, nil
+}
+
+// Close unmounts the pool, which frees its loop device. Boxes that run keep it
+// mounted: that is an error with the code Busy, and nothing has changed. The
+// next Open uses what is there.
+func (p *Pool) Close(ctx context.Context) error {
+	const op = "close the pool"
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	unlock, err := lock(ctx, op, p.home)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	err = unix.Unmount(p.Dir(), unix.UMOUNT_NOFOLLOW)
+	switch {
+	case errors.Is(err, unix.EBUSY):
+		return inUse(op)
+	case errors.Is(err, unix.EINVAL): // it is not mounted
+		return nil
+	case err != nil:
+		return forkbox.Wrap(op, err)
+	}
+	if p.released(ctx) {
+		return nil
+	}
+	// The mount namespace of a box holds the filesystem, not our mount of it.
+	if _, err := p.mount(); err != nil {
+		return forkbox.Wrap(op, err)
+	}
+	return inUse(op)
+}
+
+func inUse(op string) error {
+	return forkbox.Errorf(forkbox.Busy, op, "boxes in it are running").Hint("stop them first")
+}
+
+// patience is how long some kernels may take to let go of a loop device that
+// nothing uses any more: they leave it to a worker.
+const patience = 500 * time.Millisecond
+
+func (p *Pool) released(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		dev, err := findLoop(image(p.home))
+		if dev == nil {
+			return err == nil
+		}
+		dev.Close()
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// Remove deletes the pool of a home. One with boxes is refused. A home without
+// a pool is fine.
+func Remove(ctx context.Context, home string) error {
+	const op = "remove the pool"
+	p, err := Open(ctx, home)
+	if err != nil || p == nil {
+		return errors.Join(err, removeDraft(home))
+	}
+	if err := noneStored(op, p.Dir()); err != nil {
+		return err
+	}
+	if err := p.Close(ctx); err != nil {
+		return err
+	}
+	if err := os.Remove(image(p.home)); err != nil {
+		return forkbox.Wrap(op, err)
+	}
+	return forkbox.Wrap(op, errors.Join(os.Remove(p.Dir()), removeDraft(p.home), syncDir(p.home)))
+}
+
+// removeDraft deletes what an Init that was killed left.
+func removeDraft(home string) error {
+	err := os.Remove(filepath.Join(home, filepath.Base(image(home))+".new"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return forkbox.Wrap("remove the pool", err)
+}

@@ -1,0 +1,25 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"os"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Attach relays an exec to another caller as well.
+func (i *instance) Attach(ctx context.Context, id string, stdio forkbox.Stdio) error {
+	defer stdio.Close()
+	req := request{Verb: doAttach, ID: id}
+	var files []*os.File
+	for n, f := range []*os.File{stdio.In, stdio.Out} {
+		if f != nil {
+			req.Have[n] = true
+			files = append(files, f)
+		}
+	}
+	_, err := i.call(ctx, req, files...)
+	return err
+}

@@ -1,0 +1,184 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/cgroup"
+	"github.com/forkbox/forkbox/internal/freezer"
+)
+
+var (
+	_ forkbox.Governor = (*Provider)(nil)
+	_ forkbox.Governed = (*instance)(nil)
+)
+
+// Holds says what holds each limit on this host.
+func (p *Provider) Holds() map[forkbox.Resource]forkbox.Holding {
+	holds := map[forkbox.Resource]forkbox.Holding{}
+	if p.groups != nil {
+		maps.Copy(holds, p.groups.Holds())
+	} else {
+		maps.Copy(holds, cgroup.NotHeld(p.noGroups))
+	}
+	holds[forkbox.Disk], holds[forkbox.Inodes] = p.store.Quota()
+	own := forkbox.Holding{How: forkbox.Enforced}
+	for _, r := range []forkbox.Resource{forkbox.Files, forkbox.Kept, forkbox.Timeout, forkbox.TTL, forkbox.Idle} {
+		holds[r] = own
+	}
+	return holds
+}
+
+// Limit has the policy of a box hold.
+func (p *Provider) Limit(ctx context.Context, box forkbox.Box, running forkbox.Instance) error {
+	if err := p.canHold(box.Policy); err != nil {
+		return err
+	}
+	if i, ok := running.(*instance); ok && i != nil {
+		if err := i.limitTo(box.Policy); err != nil {
+			return err
+		}
+	}
+	return p.quota(ctx, box, true)
+}
+
+// canHold fails closed: the host may have been able to hold a limit when the
+// box was made, and not be now.
+func (p *Provider) canHold(policy forkbox.Policy) error {
+	if len(policy) == 0 {
+		return nil
+	}
+	holds := p.Holds()
+	for r, rule := range policy {
+		if h := holds[r]; rule.How == forkbox.Enforced && rule.Value != forkbox.Unlimited && h.How != forkbox.Enforced {
+			e := forkbox.Errorf(forkbox.Unsupported, "hold the box to its limits", "%s cannot be limited here now: %s", r, h.Why)
+			if h.Hint != "" {
+				e.Hint("%s", h.Hint)
+			}
+			return e.Hint("start it all the same: forkbox set %s --limits=best-effort", "BOX")
+		}
+	}
+	return nil
+}
+
+func (i *instance) limitTo(policy forkbox.Policy) error {
+	if i.group != nil {
+		if err := i.group.Set(grouped(policy)); err != nil {
+			return err
+		}
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.limits = policy.Limits()
+	return nil
+}
+
+// quota limits the disk that the box may still use: what it saved in snapshots
+// counts too. Boxes without a limit cost nothing here, unless they had one.
+func (p *Provider) quota(ctx context.Context, box forkbox.Box, had bool) error {
+	bytes, limited := held(box.Policy, forkbox.Disk)
+	inodes, few := held(box.Policy, forkbox.Inodes)
+	if !limited && !few && !had {
+		return nil
+	}
+	if limited {
+		saved, err := p.savedBytes(box)
+		if err != nil {
+			return err
+		}
+		bytes = max(1, bytes-saved)
+	}
+	return forkbox.Wrap("limit the box's disk", p.store.SetQuota(ctx, box.ID, bytes, inodes))
+}
+
+// limited says whether the disk of a box is.
+func limited(policy forkbox.Policy) bool {
+	_, disk := held(policy, forkbox.Disk)
+	_, inodes := held(policy, forkbox.Inodes)
+	return disk || inodes
+}
+
+// held is a limit that the host enforces.
+func held(policy forkbox.Policy, r forkbox.Resource) (int64, bool) {
+	v, has := policy.Of(r)
+	if !has || policy[r].How != forkbox.Enforced {
+		return forkbox.Unlimited, false
+	}
+	return v, true
+}
+
+// savedBytes is what the box itself wrote that snapshots keep.
+func (p *Provider) savedBytes(box forkbox.Box) (sum int64, err error) {
+	for _, layer := range box.Layers {
+		if from, _, ok := p.store.ShelvedFrom(layer); !ok || from != box.ID {
+			continue
+		}
+		n, err := p.store.LayerBytes(layer)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// Used is what a box wrote, with what it saved of it.
+func (p *Provider) Used(ctx context.Context, box forkbox.Box) (bytes, inodes int64, err error) {
+	bytes, inodes, err = p.store.Used(ctx, box.ID)
+	if err != nil {
+		return 0, 0, err
+	}
+	saved, err := p.savedBytes(box)
+	return bytes + saved, inodes, err
+}
+
+// Pause has the box's processes stand still, but not its init, which goes on
+// answering.
+func (i *instance) Pause(ctx context.Context) error {
+	if i.group != nil {
+		return i.group.Freeze(ctx)
+	}
+	return freezer.Freeze(ctx, i.process.PID, i.frozenNote())
+}
+
+// Resume lets them go on.
+func (i *instance) Resume(ctx context.Context) error {
+	if i.group != nil {
+		return i.group.Thaw(ctx)
+	}
+	return freezer.Thaw(i.frozenNote())
+}
+
+// paused says whether they stand still now.
+func (i *instance) paused() (bool, error) {
+	if i.group != nil {
+		return i.group.Frozen()
+	}
+	return freezer.Frozen(i.frozenNote()), nil
+}
+
+// standStill pauses the box unless it is paused already; goOn takes that back.
+func (i *instance) standStill(ctx context.Context) (goOn func() error, err error) {
+	if already, err := i.paused(); already || err != nil {
+		return func() error { return nil }, err
+	}
+	if err := i.Pause(ctx); err != nil {
+		return nil, err
+	}
+	return func() error { return i.Resume(context.WithoutCancel(ctx)) }, nil
+}
+
+// frozenNote says what has to be let go on should the daemon die meanwhile.
+func (i *instance) frozenNote() string { return filepath.Join(filepath.Dir(i.at()), "frozen") }
+
+// Stats is what the box uses.
+func (i *instance) Stats(context.Context) (forkbox.Stats, error) {
+	if i.group != nil {
+		return i.group.Stats()
+	}
+	return i.tally()
+}

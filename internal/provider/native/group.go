@@ -1,0 +1,225 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/cgroup"
+)
+
+// openGroups finds where the cgroups of this store's boxes can be made, and
+// removes what boxes of a daemon that crashed left of theirs.
+func (p *Provider) openGroups() {
+	sum := sha256.Sum256([]byte(p.home))
+	p.groups, p.noGroups = cgroup.Open("forkbox-" + hex.EncodeToString(sum[:4]))
+	if p.noGroups != nil {
+		p.log.Debug("boxes have no cgroups", "why", p.noGroups)
+		p.groups = nil
+		return
+	}
+	p.groups.SetIOPaths([]string{"/", p.home})
+	if err := p.groups.Sweep(); err != nil {
+		p.log.Warn("cannot remove cgroups of boxes that are gone", "error", err)
+	}
+}
+
+// Reserve limits all boxes together, so that the host keeps something.
+func (p *Provider) Reserve(l forkbox.Limits) error {
+	if p.groups == nil {
+		return p.noGroups
+	}
+	return p.groups.Reserve(l)
+}
+
+// group makes the cgroups of a box that is about to start, with the limits it
+// has. It returns nil where the host does not let us.
+func (p *Provider) group(box forkbox.Box) (*cgroup.Group, error) {
+	if p.groups == nil {
+		return nil, nil
+	}
+	g, err := p.groups.New(box.ID)
+	if err != nil {
+		return nil, forkbox.Wrap("make the box's cgroup", err)
+	}
+	if limits := grouped(box.Policy); len(limits) > 0 {
+		if err := g.Set(limits); err != nil {
+			return nil, errors.Join(err, g.Remove(context.Background()))
+		}
+	}
+	return g, nil
+}
+
+// grouped are the limits that a cgroup holds.
+func grouped(policy forkbox.Policy) forkbox.Limits {
+	l := forkbox.Limits{}
+	for _, r := range byGroup {
+		if rule, has := policy[r]; has && rule.How == forkbox.Enforced {
+			l[r] = rule.Value
+		}
+	}
+	return l
+}
+
+var byGroup = []forkbox.Resource{
+	forkbox.CPUs, forkbox.Memory, forkbox.Swap, forkbox.Pids,
+	forkbox.ReadBytes, forkbox.WriteBytes, forkbox.ReadOps, forkbox.WriteOps,
+}
+
+// entrance is the files by which a process enters a group.
+func entrance(e *cgroup.Entry) []*os.File {
+	if e.Procs != nil {
+		return []*os.File{e.Procs}
+	}
+	return e.Tasks
+}
+
+// into makes the group of an exec and opens the way into it.
+func (i *instance) into(id string, limits forkbox.Limits, args *execArgs) (*cgroup.Entry, error) {
+	if i.group == nil {
+		return nil, nil
+	}
+	own := forkbox.Limits{}
+	for _, r := range byGroup {
+		if v, has := limits[r]; has {
+			own[r] = v
+		}
+	}
+	sub, err := i.group.Exec(id, own)
+	if err != nil {
+		return nil, forkbox.Wrap("make the exec's cgroup", err)
+	}
+	entry, err := sub.Entry()
+	if err != nil {
+		return nil, errors.Join(err, sub.Remove())
+	}
+	args.Enter, args.Group = len(entrance(entry)), "/x/"+id
+	return entry, nil
+}
+
+// leave removes the group of an exec that has ended, unless it left something
+// running: then it goes with the box.
+func (i *instance) leave(id string) {
+	if i.group == nil {
+		return
+	}
+	if sub, err := i.group.FindExec(id); err == nil {
+		_ = sub.Remove()
+	}
+}
+
+// judge finds out what the kernel has to say about the end of an exec.
+func (i *instance) judge(id string, exit *forkbox.Exit) {
+	failed := exit.Code != 0 && (exit.Cause == forkbox.CauseExited || exit.Cause == forkbox.CauseSignalled)
+	if i.group == nil {
+		return
+	}
+	sub, err := i.group.FindExec(id)
+	if err != nil {
+		return
+	}
+	ev, err := sub.Events()
+	if err != nil {
+		return
+	}
+	switch {
+	case ev.OOMKills > 0:
+		exit.Peak, exit.Limit = ev.Peak, i.limit(id, forkbox.Memory)
+		exit.Why = killedText(ev.OOMKills, exit.Limit, exit.Peak)
+		if failed {
+			exit.Cause = forkbox.CauseOOM
+		}
+		if exit.Signal == "SIGKILL" && failed {
+			exit.By = "kernel"
+		}
+	case ev.PidsHits > 0:
+		exit.Limit, exit.Peak = i.limit(id, forkbox.Pids), ev.PidsPeak
+		exit.Why = "it met its limit of " + strconv.FormatInt(exit.Limit, 10) + " processes, " + times(ev.PidsHits)
+		if failed {
+			exit.Cause = forkbox.CausePids
+		}
+	}
+}
+
+func killedText(n, limit, peak int64) string {
+	text := "the kernel killed " + strconv.FormatInt(n, 10) + " of its processes at the memory limit"
+	if limit > 0 {
+		text += " of " + forkbox.FormatLimit(forkbox.Memory, limit)
+	}
+	if peak > 0 {
+		text += "; the most it used was " + strconv.FormatInt(peak>>20, 10) + "m"
+	}
+	return text
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return strconv.FormatInt(n, 10) + " times"
+}
+
+// limit is the tighter of an exec's own and its box's.
+func (i *instance) limit(id string, r forkbox.Resource) int64 {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	v, has := i.limits[r]
+	if own, ok := i.ownLimits[id][r]; ok && (!has || forkbox.Tighter(own, v)) {
+		return max(0, own)
+	}
+	return max(0, v)
+}
+
+// remember keeps what limits an exec has of its own, for its obituary.
+func (i *instance) remember(id string, limits forkbox.Limits) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(limits) > 0 {
+		i.ownLimits[id] = limits
+	}
+}
+
+// lastWords are how a box ended that nobody asked to end.
+func (i *instance) lastWords() {
+	if i.group == nil {
+		return
+	}
+	s, err := i.group.Stats()
+	if err != nil || s.OOMKills == 0 {
+		return
+	}
+	limit := i.limit("", forkbox.Memory)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.words = &forkbox.Exit{Code: 128 + 9, Signal: "SIGKILL", Cause: forkbox.CauseOOM, By: "kernel",
+		Limit: limit, Peak: s.MemoryPeak, Why: killedText(s.OOMKills, limit, s.MemoryPeak)}
+}
+
+// LastWords is how the box ended, where the kernel ended it; nil where that is
+// not known.
+func (i *instance) LastWords() *forkbox.Exit {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.words
+}
+
+// groupLimit is how long the groups of a box that has ended may take to go:
+// what held its memory is still being torn down.
+const groupLimit = 5 * time.Second
+
+// disband removes the groups of a box that has ended.
+func (i *instance) disband() {
+	if i.group == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), groupLimit)
+	defer cancel()
+	_ = i.group.Remove(ctx) // what stays is swept at the next start
+}
