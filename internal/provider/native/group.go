@@ -45,7 +45,9 @@ func (p *Provider) group(box forkbox.Box) (*cgroup.Group, error) {
 	if p.groups == nil {
 		return nil, nil
 	}
-	g, err := p.groups.New(box.ID)
+	// A name of its own for each start: the groups of the last one may not be
+	// gone yet.
+	g, err := p.groups.New(box.ID + "-" + strconv.FormatInt(p.starts.Add(1), 36))
 	if err != nil {
 		return nil, forkbox.Wrap("make the box's cgroup", err)
 	}
@@ -216,9 +218,6 @@ const groupLimit = 5 * time.Second
 
 // disband removes the groups of a box that has ended.
 func (i *instance) disband() {
-	if i.group == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), groupLimit)
 	defer cancel()
 	_ = i.group.Remove(ctx) // what stays is swept at the next start

@@ -27,6 +27,7 @@ type instance struct {
 	fresh   bool          // started by this daemon, not found running
 	group   *cgroup.Group // nil where the host has none for us
 	done    chan struct{}
+	later   func(func()) // does something in the background
 
 	mu     sync.Mutex
 	number int
@@ -41,8 +42,8 @@ type instance struct {
 
 var _ forkbox.Instance = (*instance)(nil)
 
-func newInstance(conn *wire.Conn, process *linux.Process, socket string, group *cgroup.Group, policy forkbox.Policy) *instance {
-	i := &instance{conn: conn, process: process, socket: socket, group: group, done: make(chan struct{}), calls: map[int]chan reply{},
+func newInstance(conn *wire.Conn, process *linux.Process, socket string, group *cgroup.Group, policy forkbox.Policy, later func(func())) *instance {
+	i := &instance{conn: conn, process: process, socket: socket, group: group, done: make(chan struct{}), calls: map[int]chan reply{}, later: later,
 		limits: policy.Limits(), ownLimits: map[string]forkbox.Limits{}}
 	go i.listen()
 	go i.await()
@@ -54,7 +55,9 @@ func newInstance(conn *wire.Conn, process *linux.Process, socket string, group *
 func (i *instance) await() {
 	_ = i.process.Wait()
 	i.lastWords()
-	i.disband()
+	if i.group != nil {
+		i.later(i.disband)
+	}
 	i.mu.Lock()
 	_ = os.Remove(i.socket)
 	_ = os.Remove(filepath.Join(filepath.Dir(i.socket), "frozen")) // whoever it was about

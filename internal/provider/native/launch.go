@@ -97,7 +97,7 @@ func (p *Provider) start(ctx context.Context, plan *plan) (*instance, error) {
 		words.Close()
 		return nil, err
 	}
-	i := newInstance(wire.New(conn), process, socket, group, plan.box.Policy)
+	i := newInstance(wire.New(conn), process, socket, group, plan.box.Policy, p.spares.later)
 	i.fresh = true
 	go p.seeOff(i, words)
 	return i, nil

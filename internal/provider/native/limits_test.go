@@ -234,9 +234,10 @@ func TestNextDaemonFindsTheGroups(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	must(t, again.Instance.Stop(context.Background(), 0))
-	if left, _ := filepath.Glob("/sys/fs/cgroup/*/forkbox-*/" + box.ID); len(left) > 0 {
-		t.Errorf("left: %q", left)
-	}
+	providertest.Eventually(t, "its groups go", func() bool {
+		left, _ := filepath.Glob("/sys/fs/cgroup/*/forkbox-*/" + box.ID + "*")
+		return len(left) == 0
+	})
 }
 
 func TestLimitChangesWhatRuns(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -41,6 +42,7 @@ type Provider struct {
 	building chan struct{} // a place for each box that may be built at once
 	groups   *cgroup.Host  // nil where the host lets us make none
 	noGroups error         // why
+	starts   *atomic.Int64
 }
 
 var _ forkbox.Provider = (*Provider)(nil)
@@ -72,6 +74,8 @@ func New(home string, store *layers.Store, log *slog.Logger) (*Provider, error) 
 		p.host.masks = masks()
 	}
 	p.openGroups()
+	p.starts = new(atomic.Int64)
+	p.starts.Store(time.Now().UnixMilli()) // not those of an earlier daemon
 	p.spares, p.veils = &spares{provider: p}, &veils{}
 	p.building = make(chan struct{}, runtime.NumCPU())
 	if err := p.emptySpool(); err != nil {
@@ -120,7 +124,7 @@ func (p *Provider) Attach(ctx context.Context, box forkbox.Box) (forkbox.Instanc
 		conn.Close()
 		return nil, forkbox.Wrap(op, err)
 	}
-	i := newInstance(wire.New(conn), process, p.socket(box.ID), p.groupOf(process), box.Policy)
+	i := newInstance(wire.New(conn), process, p.socket(box.ID), p.groupOf(process), box.Policy, p.spares.later)
 	if box.Paused == "" { // an earlier daemon may have died while it stood still
 		if err := i.Resume(ctx); err != nil {
 			p.log.Error("a box stays frozen", "box", box.ID, "error", err)
