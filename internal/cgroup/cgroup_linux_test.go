@@ -98,6 +98,11 @@ func finish(t *testing.T, g *Group) {
 	if err := errors.Join(g.Kill(), g.Remove(context.Background())); err != nil {
 		t.Error(err)
 	}
+	for {
+		if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); pid <= 0 || err != nil {
+			return
+		}
+	}
 }
 
 func newExec(t *testing.T, g *Group, l forkbox.Limits) *Sub {

@@ -13,10 +13,16 @@ import (
 )
 
 // edit is a number of changes to a group, all of which are made or none.
-type edit struct{ undo []func() error }
+type edit struct {
+	fresh bool // the group has no limits yet: there is nothing to lift
+	undo  []func() error
+}
 
 // set gives a file a value, if it does not have it yet.
 func (e *edit) set(file, value string) error {
+	if e.fresh && (value == "-1" || strings.HasPrefix(value, "max")) {
+		return nil
+	}
 	old, err := read(file)
 	if err != nil || sameValue(old, value) {
 		return err
@@ -71,6 +77,15 @@ var ioResources = []struct {
 	{forkbox.WriteBytes, "wbps", "blkio.throttle.write_bps_device"},
 	{forkbox.ReadOps, "riops", "blkio.throttle.read_iops_device"},
 	{forkbox.WriteOps, "wiops", "blkio.throttle.write_iops_device"},
+}
+
+func limitsIO(l forkbox.Limits) bool {
+	for _, io := range ioResources {
+		if value(l, io.resource) != forkbox.Unlimited {
+			return true
+		}
+	}
+	return false
 }
 
 func (h *Host) devices() []string {

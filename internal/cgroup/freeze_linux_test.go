@@ -32,7 +32,7 @@ func TestFreezeAndThaw(t *testing.T) {
 	onEach(t, func(t *testing.T, h *Host) {
 		g := newBox(t, h, nil)
 		outside, inside := ticking(t, g.Init), ticking(t, newExec(t, g, nil).Entry)
-		start(t, newExec(t, g, nil).Entry, "churn 20").hears(t)
+		start(t, newExec(t, g, nil).Entry, "churn 8").hears(t)
 		for range 20 {
 			if err := errors.Join(g.Freeze(t.Context()), g.Freeze(t.Context())); err != nil {
 				t.Fatal(err)
@@ -97,7 +97,7 @@ func TestKill(t *testing.T) {
 		g := newBox(t, h, nil)
 		outside := ticking(t, g.Init)
 		s, other := newExec(t, g, nil), newExec(t, g, nil)
-		start(t, s.Entry, "churn 50").hears(t)
+		start(t, s.Entry, "churn 8").hears(t)
 		start(t, s.Entry, "sleep").hears(t)
 		neighbour := start(t, other.Entry, "sleep")
 		neighbour.hears(t)
@@ -148,7 +148,7 @@ func TestKillInPausedBox(t *testing.T) {
 	onEach(t, func(t *testing.T, h *Host) {
 		g := newBox(t, h, nil)
 		s, other := newExec(t, g, nil), newExec(t, g, nil)
-		start(t, s.Entry, "churn 10").hears(t)
+		start(t, s.Entry, "churn 5").hears(t)
 		inside := ticking(t, other.Entry)
 		if err := g.Freeze(t.Context()); err != nil {
 			t.Fatal(err)

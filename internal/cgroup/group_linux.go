@@ -15,7 +15,9 @@ type Group struct {
 	host *Host
 	id   string
 	box  node
-	set  sync.Mutex // limits are set one after the other
+
+	set   sync.Mutex // limits are set one after the other
+	fresh bool       // none was set yet
 }
 
 // ID is that of the box.
@@ -56,7 +58,9 @@ func (g *Group) make() error {
 func (g *Group) Set(l forkbox.Limits) error {
 	g.set.Lock()
 	defer g.set.Unlock()
-	return g.host.apply(g.box, l)
+	fresh := g.fresh
+	g.fresh = false
+	return g.host.apply(g.box, l, fresh)
 }
 
 // Init is the way for the box's first process into its group.

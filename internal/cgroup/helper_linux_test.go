@@ -2,6 +2,7 @@ package cgroup
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,6 +29,9 @@ const roleKey = "FORKBOX_CGROUP_TEST_ROLE"
 func TestMain(m *testing.M) {
 	role := strings.Fields(os.Getenv(roleKey))
 	if len(role) == 0 {
+		// Whose parents die become ours to bury: the host's first process may
+		// be slow at it, and has other things to do.
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 		os.Exit(m.Run())
 	}
 	argument := 0
@@ -57,11 +61,14 @@ var roles = map[string]func(int){
 
 func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
+// forever is longer than any test. No role goes on for good: a test that dies
+// must not leave the host with something that runs wild.
 func forever() {
-	for {
-		time.Sleep(time.Hour)
-	}
+	time.Sleep(lifetime)
+	os.Exit(1)
 }
+
+const lifetime = 2 * time.Minute
 
 // eat takes so many megabytes, and holds them.
 func eat(megabytes int) {
@@ -96,7 +103,7 @@ func eatCache(megabytes int) {
 }
 
 func spin() {
-	for {
+	for end := time.Now().Add(lifetime); time.Now().Before(end); {
 	}
 }
 
@@ -113,8 +120,16 @@ func fork() (pid uintptr, errno syscall.Errno) {
 //go:nosplit
 //go:norace
 func pause() {
+	span := unix.Timespec{Sec: int64(lifetime / time.Second)}
+	syscall.RawSyscall6(unix.SYS_PPOLL, 0, 0, uintptr(unsafe.Pointer(&span)), 0, 0, 0)
+	leave()
+}
+
+//go:nosplit
+//go:norace
+func leave() {
 	for {
-		syscall.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
+		syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
 	}
 }
 
@@ -137,44 +152,52 @@ func spawn(n int) {
 //go:nosplit
 //go:norace
 func bomb() {
-	for {
+	for range 3_000_000 {
 		if pid, _ := fork(); pid == 0 {
 			syscall.RawSyscall(unix.SYS_SETSID, 0, 0, 0)
 		}
 	}
+	leave()
 }
 
 // churn is n families of which each has one process at a time, in a session of
-// its own, that has a child and ends: as hard to catch as it gets.
+// its own, that has a child and ends: as hard to catch as it gets. It buries
+// them, or the host would run out of numbers for processes.
 func churn(n int) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		panic(err)
+	}
 	for range n {
 		if pid, _ := fork(); pid == 0 {
 			flee()
 		}
 	}
 	say("ready")
-	forever()
+	for {
+		if _, err := unix.Wait4(-1, nil, 0, nil); errors.Is(err, unix.ECHILD) {
+			return
+		}
+	}
 }
 
 //go:nosplit
 //go:norace
 func flee() {
-	nap := unix.Timespec{Nsec: 200_000}
-	for {
+	nap := unix.Timespec{Nsec: 500_000}
+	for range 20_000 {
 		syscall.RawSyscall(unix.SYS_SETSID, 0, 0, 0)
 		if pid, errno := fork(); errno == 0 && pid != 0 {
-			for {
-				syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
-			}
+			leave()
 		}
 		syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&nap)), 0, 0)
 	}
+	leave()
 }
 
 // vforkForever: os/exec starts programs as vfork does.
 func vforkForever(int) {
 	say("ready")
-	for {
+	for range 100_000 {
 		cmd := exec.Command("/proc/self/exe")
 		cmd.Env = []string{roleKey + "=exit"}
 		_ = cmd.Run()
@@ -188,7 +211,7 @@ func tick(int) {
 		panic(err)
 	}
 	say("ready")
-	for {
+	for range 1_000_000 {
 		_, _ = f.WriteString("x")
 		time.Sleep(100 * time.Microsecond)
 	}

@@ -75,15 +75,15 @@ func (h *Host) Reserve(l forkbox.Limits) error {
 	if err != nil {
 		return forkbox.Wrap("limit all boxes together", err)
 	}
-	return h.apply(h.root(), l)
+	return h.apply(h.root(), l, false)
 }
 
 // apply has limits hold for a group, or changes nothing.
-func (h *Host) apply(n node, l forkbox.Limits) error {
+func (h *Host) apply(n node, l forkbox.Limits, fresh bool) error {
 	if err := l.Check(); err != nil {
 		return err
 	}
-	e := &edit{}
+	e := &edit{fresh: fresh}
 	if err := h.kernel.limit(e, h, n, l); err != nil {
 		return forkbox.Wrap("set limits", errors.Join(err, e.back()))
 	}
@@ -129,6 +129,7 @@ func (h *Host) New(id string) (*Group, error) {
 		return nil, forkbox.Wrap(op, err)
 	}
 	h.known[id] = true
+	g.fresh = true
 	return g, nil
 }
 

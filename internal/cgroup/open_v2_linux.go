@@ -92,15 +92,26 @@ func (h *Host) trySpot(dir string, mayMove bool) (s spot, err error) {
 		}
 	}
 	s.dir = dir
-	s.enabled, err = enable(dir, v2Controllers)
-	if errors.Is(err, unix.EBUSY) && mayMove {
-		if s.leaf, err = stepAside(dir, h.name); err == nil {
-			s.enabled, err = enable(dir, v2Controllers)
+	if occupied(dir) {
+		if !mayMove {
+			return spot{}, fmt.Errorf("there are processes in %s: %w", dir, unix.EBUSY)
+		}
+		if s.leaf, err = stepAside(dir, h.name); err != nil {
+			return spot{}, err
 		}
 	}
+	s.enabled, err = enable(dir, v2Controllers)
 	files, tryErr := try(dir, h.name)
 	s.files = files
 	return s, errors.Join(err, tryErr)
+}
+
+// occupied says whether there are processes in a group that may have none if
+// those below it are to have limits. The kernel would let some controllers be
+// enabled all the same, and then no group below could hold processes of its
+// own. Only the root of all, which has no type, may have both.
+func occupied(dir string) bool {
+	return exists(dir, "cgroup.type") && strings.TrimSpace(readIn(dir, "cgroup.procs")) != ""
 }
 
 // enable has a group's children counted and limited by those controllers that

@@ -41,7 +41,7 @@ func (g *Group) Exec(id string, l forkbox.Limits) (*Sub, error) {
 		}
 		return nil, forkbox.Wrap(op, err)
 	}
-	if err := g.host.apply(s.own, l); err != nil {
+	if err := g.host.apply(s.own, l, true); err != nil {
 		return nil, errors.Join(err, s.own.unmake())
 	}
 	s.remember()
@@ -54,10 +54,8 @@ func controllersFor(l forkbox.Limits) []controller {
 	if value(l, forkbox.CPUs) != forkbox.Unlimited {
 		list = append(list, cpu)
 	}
-	for _, io := range ioResources {
-		if value(l, io.resource) != forkbox.Unlimited {
-			list = append(list, disk)
-		}
+	if limitsIO(l) {
+		list = append(list, disk)
 	}
 	return list
 }

@@ -112,6 +112,9 @@ func quotaIn(dir string) int64 {
 }
 
 func (v1) io(e *edit, dir string, devices []string, l forkbox.Limits) error {
+	if e.fresh && !limitsIO(l) {
+		return nil
+	}
 	for _, io := range ioResources {
 		if dir == "" || !exists(dir, io.file) {
 			continue

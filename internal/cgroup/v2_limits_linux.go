@@ -60,7 +60,7 @@ func reclaim(dir, high string, bytes int64) error {
 }
 
 func (v2) io(e *edit, dir string, devices []string, l forkbox.Limits) error {
-	if !exists(dir, "io.max") {
+	if e.fresh && !limitsIO(l) || !exists(dir, "io.max") {
 		return nil
 	}
 	file := filepath.Join(dir, "io.max")

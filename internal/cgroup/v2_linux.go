@@ -56,11 +56,12 @@ func (v2) pids(dir string) ([]int, error) {
 	return numbers(text), err
 }
 
-// stats: in version 2 what happened to a group has happened to those above it.
+// stats: in version 2 what happened to a group has happened to those above it,
+// but for having to wait for a processor.
 func (v2) stats(h *Host, box node, s *forkbox.Stats) {
 	dir := box.main()
-	times := readKeyed(dir, "cpu.stat")
-	s.CPU, s.Throttled = microseconds(times["usage_usec"]), microseconds(times["throttled_usec"])
+	s.CPU = microseconds(readKeyed(dir, "cpu.stat")["usage_usec"])
+	s.Throttled = microseconds(sum(dir, "cpu.stat", "throttled_usec"))
 	s.Memory, s.MemoryPeak = readNumber(dir, "memory.current"), readNumber(dir, "memory.peak")
 	s.Swap = readNumber(dir, "memory.swap.current")
 	s.OOMKills = readKeyed(dir, "memory.events")["oom_kill"]

@@ -58,6 +58,7 @@ func (s *Store) save(ctx context.Context, box, layer string, still bool) error {
 		if err := s.clone(ctx, top, dir, still); err != nil {
 			return err
 		}
+		s.letGo(box, dir) // some kernels give a snapshot the limit of its source
 		s.noteTook(top, dir)
 		return nil
 	})

@@ -22,7 +22,8 @@ func (s *Store) Counts() bool { return s.holder != nil }
 //
 // inodes is -1 where they would have to be counted one by one and the box has
 // no limit on them. On btrfs bytes is what was written in the top itself, also
-// if a snapshot has it since; what the top began with does not count.
+// if a snapshot has it since; what the top began with does not count (but does
+// on kernels before 6.7).
 func (s *Store) Used(ctx context.Context, box string) (bytes, inodes int64, err error) {
 	const op = "count what the box takes"
 	if err := checkID(op, box); err != nil {
@@ -119,7 +120,9 @@ func (s *Store) took(layer string) (top uint64, bytes int64, ok bool) {
 // [Store.Used] says of it: what is to be subtracted from its limit to get the
 // one for [Store.SetQuota]. Where snapshots share what was written with the
 // top that they are of, it counts once: with the top as long as the box has
-// it, with the biggest snapshot of it after that. Layers that are gone count
+// it, with the biggest snapshot of it after that. (Kernels before 6.7 cannot
+// tell what a top began with from what was written in it, and count that again
+// after a rollback: the sum is never too small.) Layers that are gone count
 // nothing.
 func (s *Store) Saved(box string, layers []string) (int64, error) {
 	const op = "count what the box's snapshots take"

@@ -13,6 +13,12 @@ func (s *Script) Enter(fds ...int) {
 	}
 }
 
+// Expendable has the kernel kill the child and what it starts before others
+// when memory runs out. It does not matter if that cannot be said.
+func (s *Script) Expendable(score string) {
+	s.Try(func() { s.writeProc("/proc/self/oom_score_adj", score) })
+}
+
 // Become makes the child another user.
 func (s *Script) Become(uid, gid uint32, groups []uint32) {
 	list := make([]byte, 0, 4*len(groups))

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -57,9 +56,13 @@ func (p *Pool) Status() (Status, error) {
 	}, nil
 }
 
-// Close unmounts the pool, which frees its loop device. Boxes that run keep it
-// mounted: that is an error with the code Busy, and nothing has changed. The
-// next Open uses what is there.
+// Close unmounts the pool. What holds our mount of it, a file of a box that
+// runs, keeps it mounted: that is an error with the code Busy, and nothing has
+// changed.
+//
+// What has a mount of its own keeps the filesystem and its loop device alive
+// without ours: a box, or anybody's mount namespace that was made meanwhile.
+// They go with the last of these, and an Open before that finds them.
 func (p *Pool) Close(ctx context.Context) error {
 	const op = "close the pool"
 	p.mu.Lock()
@@ -69,47 +72,13 @@ func (p *Pool) Close(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	err = unix.Unmount(p.Dir(), unix.UMOUNT_NOFOLLOW)
-	switch {
+	switch err := unix.Unmount(p.Dir(), unix.UMOUNT_NOFOLLOW); {
 	case errors.Is(err, unix.EBUSY):
-		return inUse(op)
+		return forkbox.Errorf(forkbox.Busy, op, "somebody uses files in it, as boxes that run do").Hint("stop them first")
 	case errors.Is(err, unix.EINVAL): // it is not mounted
 		return nil
-	case err != nil:
+	default:
 		return forkbox.Wrap(op, err)
-	}
-	if p.released(ctx) {
-		return nil
-	}
-	// The mount namespace of a box holds the filesystem, not our mount of it.
-	if _, err := p.mount(); err != nil {
-		return forkbox.Wrap(op, err)
-	}
-	return inUse(op)
-}
-
-func inUse(op string) error {
-	return forkbox.Errorf(forkbox.Busy, op, "boxes in it are running").Hint("stop them first")
-}
-
-// patience is how long some kernels may take to let go of a loop device that
-// nothing uses any more: they leave it to a worker.
-const patience = 500 * time.Millisecond
-
-func (p *Pool) released(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		dev, err := findLoop(image(p.home))
-		if dev == nil {
-			return err == nil
-		}
-		dev.Close()
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(10 * time.Millisecond):
-		}
 	}
 }
 

@@ -47,9 +47,8 @@ func wantNoLoop(t *testing.T, home string) {
 	if source, err := mounted(Dir(home)); err != nil || source != "" {
 		t.Errorf("%s is still mounted, %v", source, err)
 	}
-	if loops := loopsOf(t, home); len(loops) > 0 {
-		t.Errorf("loop devices are left: %q", loops)
-	}
+	// Some kernels leave the device to a worker.
+	eventually(t, "no loop device is left", func() bool { return len(loopsOf(t, home)) == 0 })
 }
 
 // loopsOf are the loop devices that have the home's pool for a file.

@@ -66,6 +66,7 @@ func (b *btrfs) Name() string {
 }
 
 func (b *btrfs) Files() bool { return false }
+func (b *btrfs) Once() bool  { return b.simple }
 
 // noLimit is how btrfs spells it.
 const noLimit = ^uint64(0)

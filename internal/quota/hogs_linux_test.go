@@ -23,7 +23,7 @@ var hogs = map[string]func(dir string) (open *os.File, err error){
 }
 
 // enough is far more than any limit that is tested.
-const enough = 64 << 20
+const enough = 32 << 20
 
 var block = func() []byte {
 	b := make([]byte, 64<<10)

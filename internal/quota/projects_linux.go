@@ -44,6 +44,7 @@ func findProjects(dir string) (Holder, error) {
 
 func (p *projects) Name() string { return "project quotas" }
 func (p *projects) Files() bool  { return true }
+func (p *projects) Once() bool   { return false }
 
 func (p *projects) Limit(dir string, bytes, files int64) error {
 	p.mu.Lock()

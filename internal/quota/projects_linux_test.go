@@ -57,8 +57,11 @@ func TestProjectsHoldHogs(t *testing.T) {
 	onProjects(t, func(t *testing.T, h Holder, root string) {
 		free := tree(t, filepath.Join(root, "free"))
 		for name, hog := range hogs {
+			if name == "directories" {
+				continue // xfs has room for small ones in their inodes, which are limited by number
+			}
 			dir := tree(t, filepath.Join(root, name))
-			const limit = 8 << 20
+			const limit = 4 << 20
 			must(t, h.Limit(dir, limit, None))
 			below := tree(t, filepath.Join(dir, "below"))
 			open, err := hog(below)

@@ -24,6 +24,10 @@ type Holder interface {
 	// Files says whether the number of files is limited and counted too.
 	Files() bool
 
+	// Once says that what several trees share is counted for one of them only,
+	// the one that it was written in. Else it is counted for each.
+	Once() bool
+
 	// Limit has a tree take so much at most, from now on: one that takes more
 	// already keeps what it has. It can be repeated with other values, while
 	// the tree is written to as well. It never follows a symlink.
@@ -32,7 +36,8 @@ type Holder interface {
 	// Limits are those that the kernel holds for the tree.
 	Limits(dir string) (bytes, files int64, err error)
 
-	// Lift takes the limits away. A tree that has none is fine.
+	// Lift takes the limits away. A tree that has none is fine. A snapshot may
+	// begin with those of what it was made of.
 	Lift(dir string) error
 
 	// Used is what the tree takes, without looking at its files: also what

@@ -35,7 +35,7 @@ func (p *Provider) Holds() map[forkbox.Resource]forkbox.Holding {
 
 // Limit has the policy of a box hold.
 func (p *Provider) Limit(ctx context.Context, box forkbox.Box, running forkbox.Instance) error {
-	if err := p.canHold(box.Policy); err != nil {
+	if err := p.canHold(box); err != nil {
 		return err
 	}
 	if i, ok := running.(*instance); ok && i != nil {
@@ -48,18 +48,18 @@ func (p *Provider) Limit(ctx context.Context, box forkbox.Box, running forkbox.I
 
 // canHold fails closed: the host may have been able to hold a limit when the
 // box was made, and not be now.
-func (p *Provider) canHold(policy forkbox.Policy) error {
-	if len(policy) == 0 {
+func (p *Provider) canHold(box forkbox.Box) error {
+	if len(box.Policy) == 0 {
 		return nil
 	}
 	holds := p.Holds()
-	for r, rule := range policy {
+	for r, rule := range box.Policy {
 		if h := holds[r]; rule.How == forkbox.Enforced && rule.Value != forkbox.Unlimited && h.How != forkbox.Enforced {
 			e := forkbox.Errorf(forkbox.Unsupported, "hold the box to its limits", "%s cannot be limited here now: %s", r, h.Why)
 			if h.Hint != "" {
 				e.Hint("%s", h.Hint)
 			}
-			return e.Hint("start it all the same: forkbox set %s --limits=best-effort", "BOX")
+			return e.Hint("start it all the same: forkbox set %s --limits=best-effort", box.Name)
 		}
 	}
 	return nil
@@ -86,20 +86,13 @@ func (p *Provider) quota(ctx context.Context, box forkbox.Box, had bool) error {
 		return nil
 	}
 	if limited {
-		saved, err := p.savedBytes(box)
+		saved, err := p.store.Saved(box.ID, box.Layers)
 		if err != nil {
 			return err
 		}
 		bytes = max(1, bytes-saved)
 	}
 	return forkbox.Wrap("limit the box's disk", p.store.SetQuota(ctx, box.ID, bytes, inodes))
-}
-
-// limited says whether the disk of a box is.
-func limited(policy forkbox.Policy) bool {
-	_, disk := held(policy, forkbox.Disk)
-	_, inodes := held(policy, forkbox.Inodes)
-	return disk || inodes
 }
 
 // held is a limit that the host enforces.
@@ -111,29 +104,14 @@ func held(policy forkbox.Policy, r forkbox.Resource) (int64, bool) {
 	return v, true
 }
 
-// savedBytes is what the box itself wrote that snapshots keep.
-func (p *Provider) savedBytes(box forkbox.Box) (sum int64, err error) {
-	for _, layer := range box.Layers {
-		if from, _, ok := p.store.ShelvedFrom(layer); !ok || from != box.ID {
-			continue
-		}
-		n, err := p.store.LayerBytes(layer)
-		if err != nil {
-			return 0, err
-		}
-		sum += n
-	}
-	return sum, nil
-}
-
 // Used is what a box wrote, with what it saved of it.
 func (p *Provider) Used(ctx context.Context, box forkbox.Box) (bytes, inodes int64, err error) {
 	bytes, inodes, err = p.store.Used(ctx, box.ID)
 	if err != nil {
 		return 0, 0, err
 	}
-	saved, err := p.savedBytes(box)
-	return bytes + saved, inodes, err
+	saved, err := p.store.Saved(box.ID, box.Layers)
+	return bytes + saved, max(0, inodes), err // below zero where nobody counts them
 }
 
 // Pause has the box's processes stand still, but not its init, which goes on

@@ -262,17 +262,45 @@ func (p *pid1) leaveWhenLonely() {
 }
 
 // stop asks everybody to end, waits, and leaves; the kernel kills the rest
-// when pid 1 goes.
+// when pid 1 goes. Execs that had to be killed say so before.
 func (p *pid1) stop(grace forkbox.Grace) {
 	_ = syscall.Kill(-1, syscall.SIGTERM)
 	_ = syscall.Kill(-1, syscall.SIGCONT) // the stopped ones cannot hear it otherwise
-	for deadline := time.Now().Add(grace); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	if p.empty(grace, func() bool { list, err := processes(); return err == nil && len(list) <= 1 }) {
+		os.Exit(0)
+	}
+	p.mu.Lock()
+	for _, c := range p.execs {
+		c.force()
+	}
+	p.mu.Unlock()
+	_ = syscall.Kill(-1, syscall.SIGKILL)
+	p.empty(lastReports, func() bool { return true })
+	os.Exit(0)
+}
+
+// lastReports is how long init waits for the exits of what it killed.
+const lastReports = 500 * time.Millisecond
+
+// empty waits until no exec runs and also is true.
+func (p *pid1) empty(patience time.Duration, also func() bool) bool {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		p.mu.Lock()
 		running := len(p.execs)
 		p.mu.Unlock()
-		if list, err := processes(); err == nil && len(list) <= 1 && running == 0 {
-			break
+		if running == 0 && also() {
+			return true
 		}
 	}
-	os.Exit(0)
+	return false
+}
+
+// force notes that the exec is being killed with its box.
+func (c *child) force() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause == "" {
+		c.cause = forkbox.CauseStopped
+	}
+	c.forced = true
 }

@@ -86,6 +86,7 @@ func (s *spawnArgs) script(args *execArgs, config initConfig) *linux.Script {
 		b.Enter(int(f.Fd()))
 	}
 	b.Session()
+	b.Expendable(expendable)
 	if s.who != nil {
 		b.Become(s.who.Uid, s.who.Gid, s.who.Groups)
 	}
@@ -105,6 +106,11 @@ func (s *spawnArgs) script(args *execArgs, config initConfig) *linux.Script {
 	b.Run(s.path, args.Argv, s.env)
 	return b
 }
+
+// expendable is how much sooner than init an exec is killed where memory runs
+// out. What lies in a tmpfs belongs to no process: without this the largest
+// could be init, and with it the whole box would go.
+const expendable = "500"
 
 // fileLimit is the limit on open files: what the user has or, where the exec
 // has one of its own, that and no more.

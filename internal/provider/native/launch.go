@@ -24,7 +24,7 @@ import (
 const buildLimit = 20 * time.Second
 
 func (p *Provider) Start(ctx context.Context, box forkbox.Box) (forkbox.Instance, error) {
-	if err := p.canHold(box.Policy); err != nil {
+	if err := p.canHold(box); err != nil {
 		return nil, err
 	}
 	plan, err := p.outline(box)
@@ -100,6 +100,10 @@ func (p *Provider) start(ctx context.Context, plan *plan) (*instance, error) {
 	i := newInstance(wire.New(conn), process, socket, group, plan.box.Policy, p.spares.later)
 	i.fresh = true
 	go p.seeOff(i, words)
+	// A box that is full was given room to start in.
+	if err := p.quota(ctx, plan.box, false); err != nil {
+		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx), 0))
+	}
 	return i, nil
 }
 

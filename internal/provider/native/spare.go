@@ -77,9 +77,6 @@ func (p *plan) key() string {
 // adopt makes a spare the instance of a box that was never started. It
 // returns nil where there is none that fits.
 func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
-	if limited(plan.box.Policy) {
-		return nil // what it writes to has to be made for that
-	}
 	s := p.spares.take(plan.key())
 	if s == nil {
 		return nil
@@ -100,7 +97,7 @@ func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
 		return nil
 	}
 	s.instance.moveTo(p.socket(id))
-	if err := s.instance.limitTo(plan.box.Policy); err != nil {
+	if err := errors.Join(s.instance.limitTo(plan.box.Policy), p.quota(ctx, plan.box, false)); err != nil {
 		p.spares.drop(&spare{id: s.id, instance: s.instance})
 		return nil
 	}
