@@ -99,6 +99,9 @@ type Size struct {
 type Stdio struct {
 	In, Out, Err *os.File
 	Extra        map[int]*os.File
+	// Last says, of who attaches to an exec, that the end of In is the end of
+	// what the exec reads. Without it another may come and go on.
+	Last bool
 }
 
 // MaxExtra is how many extra files an exec may have, and MaxFD the highest

@@ -55,7 +55,11 @@ func (c *Client) attach(ctx context.Context, again Message, path string, in any,
 // has a terminal. To close the session leaves the exec as it is.
 func (c *Client) AttachExec(ctx context.Context, ref, id string, stdio forkbox.Stdio) (*Session, error) {
 	s := &Session{client: c, onLoss: KeepOnDisconnect, ended: make(chan struct{})}
-	return s.join(ctx, "attach to exec "+id, boxPath(ref, "execs", id, "attach"), nil, stdio)
+	path := boxPath(ref, "execs", id, "attach")
+	if stdio.Last {
+		path += "?last=1"
+	}
+	return s.join(ctx, "attach to exec "+id, path, nil, stdio)
 }
 
 // join upgrades a connection for the session.

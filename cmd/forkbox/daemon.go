@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -33,15 +34,32 @@ func (a *app) startDaemon(ctx context.Context, c *client.Client) error {
 	defer log.Close()
 	from, _ := log.Seek(0, io.SeekEnd)
 	child := daemonCommand(home, log)
-	if err := child.Start(); err != nil {
-		return forkbox.Errorf(forkbox.Unavailable, "start the daemon", "%w", err)
+	why := errNotTried
+	if scoped := inScope(child); scoped != nil {
+		why = launchDaemon(ctx, c, scoped)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- child.Wait() }()
-	if why := awaitDaemon(ctx, c, ended); why != nil {
+	if errors.Is(why, errNotTried) || errors.Is(why, errEnded) {
+		why = launchDaemon(ctx, c, child)
+	}
+	if why != nil {
 		return daemonFailure(why, log.Name(), from)
 	}
 	return nil
+}
+
+var (
+	errNotTried = errors.New("nothing was started")
+	errEnded    = errors.New("it ended")
+)
+
+// launchDaemon starts a daemon and waits until one listens.
+func launchDaemon(ctx context.Context, c *client.Client, child *exec.Cmd) error {
+	if err := child.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- child.Wait() }()
+	return awaitDaemon(ctx, c, ended)
 }
 
 // awaitDaemon polls: the daemon that will listen need not be the child.
@@ -55,7 +73,7 @@ func awaitDaemon(ctx context.Context, c *client.Client, ended <-chan error) erro
 		select {
 		case err := <-ended:
 			if err != nil {
-				return errors.New("it ended: " + err.Error())
+				return fmt.Errorf("%w: %w", errEnded, err)
 			}
 			ended = nil // another was faster; wait for that one
 		case <-late:

@@ -16,7 +16,7 @@ func limitChecks(ctx context.Context, c *client.Client) []forkbox.Check {
 	if err != nil {
 		return nil // the daemon does not answer: that has been said already
 	}
-	checks := append(controlGroups(), heldChecks(holds)...)
+	checks := heldChecks(holds)
 	store, err := c.Store(ctx)
 	if err != nil {
 		return checks // others than root and the daemon's user may not look

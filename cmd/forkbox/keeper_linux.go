@@ -136,7 +136,8 @@ func noPool(op string) error {
 }
 
 // retire ends this daemon, as a signal from outside would, when it has
-// answered.
+// answered. Who comes from now on finds no socket, and starts the next one.
 func retire() {
+	_ = os.Remove(client.DefaultSocket())
 	time.AfterFunc(100*time.Millisecond, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGTERM) })
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -86,7 +87,11 @@ func (w *limitWorld) tryBegin(box string, wish forkbox.Wish, argv ...string) (*t
 	if err != nil {
 		return nil, err
 	}
-	return &task{w: w, Session: s, in: in, out: out, said: bufio.NewReader(out)}, nil
+	return newTask(w, s, in, out), nil
+}
+
+func newTask(w *limitWorld, s *client.Session, in, out *os.File) *task {
+	return &task{w: w, Session: s, in: in, out: out, said: bufio.NewReader(out)}
 }
 
 // hears waits for a line.
@@ -110,7 +115,7 @@ func (t *task) hears(want string) {
 func (t *task) quiet() {
 	t.w.Helper()
 	const silence = 300 * time.Millisecond
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	for end := time.Now().Add(limitPatience); time.Now().Before(end); {
 		t.w.ok(t.out.SetReadDeadline(time.Now().Add(silence)))
 		_, err := t.said.ReadString('\n')
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -232,4 +237,16 @@ func (w *limitWorld) events(box string) (all []forkbox.Event) {
 		return nil
 	}))
 	return all
+}
+
+// exitCode is that of a command line.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	return -1
 }

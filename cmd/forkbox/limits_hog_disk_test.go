@@ -85,7 +85,7 @@ func hogDiskFallocate(args []string) error {
 	if err != nil {
 		return err
 	}
-	const step = 4 * mib
+	const step = 64 << 10
 	for at := int64(0); at < sizeArg(args, 0); at += step {
 		if err := unix.Fallocate(int(f.Fd()), 0, at, step); err != nil {
 			fmt.Println("set aside", at)

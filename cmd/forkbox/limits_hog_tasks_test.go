@@ -18,26 +18,20 @@ import (
 const bombDepth = 9
 
 // hogForkBomb doubles without end. With "stubborn" it goes on trying when it
-// is refused; otherwise it tells what it was refused with, and fails.
+// is refused; otherwise it fails, and so do those that it comes from.
 func hogForkBomb(args []string) error {
 	depth, stubborn := countArg(args, 1, bombDepth), args[0] == "stubborn"
-	for range 2 {
-		if depth == 0 {
-			break
-		}
+	for n := 0; n < 2 && depth > 0; n++ {
 		_, err := startHog(nil, os.Environ(), "fork-bomb", args[0], strconv.Itoa(depth-1))
-		for stubborn && err != nil {
+		switch {
+		case err != nil && stubborn:
 			time.Sleep(time.Millisecond)
-			_, err = startHog(nil, os.Environ(), "fork-bomb", args[0], strconv.Itoa(depth-1))
-		}
-		if errors.Is(err, syscall.EAGAIN) && depth != bombDepth {
-			os.Exit(3) // many of them: one tells
-		}
-		if err != nil {
+			n--
+		case err != nil:
 			return err
 		}
 	}
-	if depth == bombDepth && !stubborn {
+	if depth > 0 && !stubborn {
 		return firstFailure()
 	}
 	select {}

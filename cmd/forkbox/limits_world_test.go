@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -23,9 +24,7 @@ import (
 type limitWorld struct {
 	*testing.T
 	home, root string
-	self       string               // the program that is every hog
-	attr       *syscall.SysProcAttr // who the daemon is
-	wrap       []string             // what starts the daemon
+	self       string // the program that is every hog
 	daemon     *exec.Cmd
 	*client.Client
 }
@@ -42,13 +41,6 @@ func newLimitWorld(t *testing.T, config string) *limitWorld {
 // newLimitWorldIn keeps its boxes below dir.
 func newLimitWorldIn(t *testing.T, dir, config string) *limitWorld {
 	t.Helper()
-	w := unservedLimitWorld(t, dir, config)
-	w.serve()
-	return w
-}
-
-func unservedLimitWorld(t *testing.T, dir, config string) *limitWorld {
-	t.Helper()
 	top, err := os.MkdirTemp(dir, "fbtest-")
 	if err != nil {
 		t.Fatal(err)
@@ -60,16 +52,19 @@ func unservedLimitWorld(t *testing.T, dir, config string) *limitWorld {
 	w := &limitWorld{T: t, home: filepath.Join(top, "h"), root: filepath.Join(top, "reality"), self: self}
 	t.Cleanup(w.end)
 	w.ok(os.Mkdir(w.root, 0o755))
-	w.configure(config)
+	w.ok(os.WriteFile(w.file("config.yaml"), []byte(config), 0o644))
+	w.serve()
 	return w
 }
 
-func (w *limitWorld) file(name string) string { return filepath.Join(filepath.Dir(w.home), name) }
-
-func (w *limitWorld) configure(config string) {
-	w.Helper()
-	w.ok(os.WriteFile(w.file("config.yaml"), []byte(config), 0o644))
+// as is the same world for a test within the test.
+func (w *limitWorld) as(t *testing.T) *limitWorld {
+	same := *w
+	same.T = t
+	return &same
 }
+
+func (w *limitWorld) file(name string) string { return filepath.Join(filepath.Dir(w.home), name) }
 
 func (w *limitWorld) ok(err error) {
 	w.Helper()
@@ -91,13 +86,6 @@ func (w *limitWorld) serve() {
 	w.ok(err)
 	defer log.Close()
 	w.daemon = w.command("serve")
-	if w.wrap != nil {
-		path, err := exec.LookPath(w.wrap[0])
-		w.ok(err)
-		w.daemon.Args = append(append([]string{}, w.wrap...), append([]string{w.daemon.Path}, w.daemon.Args[1:]...)...)
-		w.daemon.Path = path
-	}
-	w.daemon.SysProcAttr = w.attr
 	w.daemon.Stdout, w.daemon.Stderr = log, log
 	w.ok(w.daemon.Start())
 	w.Client = client.New(filepath.Join(w.home, "forkbox.sock"))
@@ -126,14 +114,14 @@ func (w *limitWorld) restart() {
 	w.serve()
 }
 
-// patience is how long something may take that has to happen: it is only
+// limitPatience is how long something may take that has to happen: it is only
 // waited for so long when a test fails.
-const patience = 90 * time.Second
+const limitPatience = time.Minute
 
 // until waits for a condition.
 func (w *limitWorld) until(what string, holds func() bool) {
 	w.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(limitPatience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if holds() {
 			return
 		}
@@ -215,4 +203,13 @@ func (w *limitWorld) how(r forkbox.Resource) (forkbox.How, string) {
 		return forkbox.Enforced, ""
 	}
 	return h.How, h.Why
+}
+
+// groupBelow says whether there is a group of that name.
+func groupBelow(top, name string) (found bool) {
+	_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		found = found || err == nil && d.IsDir() && strings.HasPrefix(d.Name(), name)
+		return nil
+	})
+	return found
 }

@@ -23,7 +23,9 @@ func (r *reattachment) join(ctx context.Context, exec forkbox.Exec) (_ forkbox.E
 	defer stdio.close()
 	stdio.keepPipes()
 	stdio.onDetach(leave)
-	session, err := r.client.AttachExec(early, exec.Box, exec.ID, stdio.box)
+	theirs := stdio.box
+	theirs.Last = in != nil && !isTerminal(in) // who types can come again
+	session, err := r.client.AttachExec(early, exec.Box, exec.ID, theirs)
 	if err != nil {
 		return exec, false, signals.orError(err)
 	}

@@ -120,6 +120,7 @@ func (g *Group) Remove(ctx context.Context) error {
 	g.host.mu.Lock()
 	defer g.host.mu.Unlock()
 	delete(g.host.known, g.id)
+	g.host.tidy()
 	return nil
 }
 

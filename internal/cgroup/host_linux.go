@@ -24,6 +24,7 @@ type Host struct {
 
 	mu    sync.Mutex
 	known map[string]bool // boxes that are in use, whether or not they have a process yet
+	all   forkbox.Limits  // of all boxes together
 	disks disks
 	inner map[string]bool // by device: whether what it carries is counted again elsewhere
 
@@ -97,7 +98,21 @@ func (h *Host) ready() error {
 			return &os.PathError{Op: "make the group", Path: t.base, Err: err}
 		}
 	}
-	return h.kernel.prepare(h.root(), cpu, memory, pids, disk)
+	if err := h.kernel.prepare(h.root(), cpu, memory, pids, disk); err != nil || h.all == nil {
+		return err
+	}
+	return h.apply(h.root(), h.all, false)
+}
+
+// tidy removes the group that all boxes' groups are in when there is no box:
+// whatever ends a daemon, nothing is left of it then. The caller has the lock.
+func (h *Host) tidy() {
+	if len(h.known) > 0 {
+		return
+	}
+	for _, t := range h.trees {
+		_ = rmdir(t.base) // one that an earlier daemon's box is in stays
+	}
 }
 
 // New makes the groups of a box. Groups of that id that an earlier box left
@@ -196,6 +211,7 @@ func (h *Host) Sweep() error {
 			}
 		}
 	}
+	h.tidy()
 	return forkbox.Wrap("remove the cgroups of boxes that are no more", errors.Join(errs...))
 }
 

@@ -137,17 +137,28 @@ func (e *Engine) Queue(ctx context.Context, who forkbox.Owner) ([]forkbox.Waitin
 	return list, nil
 }
 
-// roomFor refuses limits of a box that runs that the host has no room for:
+// roomFor refuses limits that the host, or its owner's quota, has no room for:
 // nobody waits for those.
-func (e *Engine) roomFor(was, next forkbox.Box) error {
-	more := func(r forkbox.Resource) bool { return limitIn(next.Policy, r) > limitIn(was.Policy, r) }
-	if e.admitsAll || !more(forkbox.Memory) && !more(forkbox.CPUs) {
+func (e *Engine) roomFor(was, next forkbox.Box, running bool) error {
+	more := func(r forkbox.Resource) bool { return forkbox.Tighter(valueIn(was.Policy, r), valueIn(next.Policy, r)) }
+	want := Want{
+		Owner: next.Owner, Policy: next.Policy,
+		New: more(forkbox.Disk), Start: running && (more(forkbox.Memory) || more(forkbox.CPUs)),
+	}
+	if e.admitsAll || !want.New && !want.Start {
 		return nil
 	}
-	v := e.policies.Admit(e.queue.elsewhere(next.ID), Want{Owner: next.Owner, Start: true, Policy: next.Policy})
+	v := e.policies.Admit(e.queue.elsewhere(was), want)
 	if v.OK {
 		return nil
 	}
 	return forkbox.Errorf(forkbox.Busy, "set limits", "%s", v.Why).
-		Hint("stop other boxes first, or ask for less")
+		Hint("stop or remove other boxes first, or ask for less")
+}
+
+func valueIn(p forkbox.Policy, r forkbox.Resource) int64 {
+	if v, has := p.Of(r); has {
+		return v
+	}
+	return forkbox.Unlimited
 }

@@ -174,3 +174,21 @@ func TestHostThatWasRestarted(t *testing.T) {
 		t.Errorf("%s are left", left)
 	}
 }
+
+// However far away its end is, a box is looked at each tick: no timer goes on
+// while the host sleeps.
+func TestClocksAreLookedAtEachTick(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	b := w.make("one", hours(1000))
+	w.exec("one")
+	h := w.handle(b.ID)
+	if next := w.watchClocks(h, h.current()); next > w.tick {
+		t.Errorf("it is looked at again in %s", next)
+	}
+	b = w.make("endless", nil)
+	w.exec("endless")
+	h = w.handle(b.ID)
+	if next := w.watchClocks(h, h.current()); next != never {
+		t.Errorf("one without an end is looked at in %s", next)
+	}
+}

@@ -97,14 +97,17 @@ func (q *queue) count(boxes []forkbox.Box) {
 }
 
 // elsewhere is what is committed but for one box.
-func (q *queue) elsewhere(id string) Committed {
+func (q *queue) elsewhere(box forkbox.Box) Committed {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	was, has := q.running[id]
-	delete(q.running, id)
+	was, has := q.running[box.ID]
+	delete(q.running, box.ID)
 	now := q.committed()
 	if has {
-		q.running[id] = was
+		q.running[box.ID] = was
 	}
+	u := now.ByUser[box.Owner.UID]
+	u.Boxes, u.Disk = u.Boxes-1, u.Disk-limitIn(box.Policy, forkbox.Disk)
+	now.ByUser[box.Owner.UID] = u
 	return now
 }

@@ -141,6 +141,7 @@ func (p fakeProvider) Start(ctx context.Context, box forkbox.Box) (forkbox.Insta
 		m = &machine{host: p.host, id: box.ID, running: map[string]bool{},
 			unsaid: map[string]forkbox.Exit{}, done: make(chan struct{})}
 		p.instances[box.ID] = m
+		p.gov.limits[box.ID] = box.Policy
 		return nil
 	})
 	if err != nil {

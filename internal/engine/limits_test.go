@@ -189,6 +189,15 @@ func TestStartIsUnderTheLimitsOfNow(t *testing.T) {
 	if rule := w.box("one").Policy[forkbox.Memory]; rule.Value != 4<<30 || rule.From != "host" {
 		t.Errorf("got %+v", rule)
 	}
+	w.policies.with(func(p *fakePolicies) { p.floor[forkbox.Disk] = 1 << 30 })
+	_, err = w.Stop(t.Context(), ada, "one", nil)
+	check(t, err)
+	w.exec("one")
+	w.queue.mu.Lock()
+	if o := w.queue.owned[ada.UID]; o != (ownership{2, 1 << 30}) {
+		t.Errorf("counted %+v", o)
+	}
+	w.queue.mu.Unlock()
 	_, err = w.Start(t.Context(), ada, "two")
 	wantCode(t, err, forkbox.Denied)
 	_, err = w.Set(t.Context(), ada, "two", forkbox.Wish{Limits: forkbox.Limits{forkbox.Memory: 1 << 30}})

@@ -159,8 +159,8 @@ func TestSetNeedsRoomWhereTheBoxRuns(t *testing.T) {
 	w := newGovernedWorld(newWorld(t))
 	w.policies.with(func(p *fakePolicies) {
 		p.admit = func(now Committed, want Want) Verdict {
-			sum := now.Memory + limitIn(want.Policy, forkbox.Memory)
-			return Verdict{OK: !want.Start || sum <= 8<<30, Wait: true, Why: "more than 8g"}
+			mine, has := want.Policy.Of(forkbox.Memory)
+			return Verdict{OK: !want.Start || has && now.Memory+mine <= 8<<30, Wait: true, Why: "more than 8g"}
 		}
 	})
 	w.make("one", forkbox.Limits{forkbox.Memory: 4 << 30})
@@ -168,6 +168,26 @@ func TestSetNeedsRoomWhereTheBoxRuns(t *testing.T) {
 	check(t, w.set1(8<<30)) // its own 4g do not count
 	wantCode(t, w.set1(9<<30), forkbox.Busy)
 	check(t, w.set1(1<<30))
+	wantCode(t, w.set1(forkbox.Unlimited), forkbox.Busy) // as much as there is
+}
+
+func TestSetNeedsRoomInTheQuota(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	w.policies.with(func(p *fakePolicies) {
+		p.admit = func(now Committed, want Want) Verdict {
+			u := now.ByUser[ada.UID]
+			return Verdict{OK: !want.New || u.Boxes < 2 && u.Disk+limitIn(want.Policy, forkbox.Disk) <= 10<<30, Why: "10g"}
+		}
+	})
+	w.make("one", forkbox.Limits{forkbox.Disk: 4 << 30})
+	w.make("two", forkbox.Limits{forkbox.Disk: 4 << 30})
+	disk := func(v int64) error {
+		_, err := w.Set(t.Context(), ada, "two", forkbox.Wish{Limits: forkbox.Limits{forkbox.Disk: v}})
+		return err
+	}
+	check(t, disk(6<<30))
+	wantCode(t, disk(7<<30), forkbox.Busy)
+	check(t, disk(1<<30))
 }
 
 var noWait = int64(0)

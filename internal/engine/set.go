@@ -26,10 +26,8 @@ func (e *Engine) Set(ctx context.Context, who forkbox.Owner, ref string, wish fo
 			return err
 		}
 		next.State, next.Note, next.Death = box.State, box.Note, box.Death // found may have seen its end
-		if a != nil {
-			if err := e.roomFor(*box, next); err != nil {
-				return err
-			}
+		if err := e.roomFor(*box, next, a != nil); err != nil {
+			return err
 		}
 		return e.set(context.WithoutCancel(ctx), h, a, box, next)
 	})

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -166,48 +165,4 @@ func (e *Engine) sample(h *handle, a *attached) time.Duration {
 		e.log.Debug("cannot keep what a box used", "box", h.id, "error", err)
 	}
 	return e.sampleEvery
-}
-
-// tellHits tells of limits that were met without an exec having ended of it.
-func (e *Engine) tellHits(h *handle, a *attached, now forkbox.Stats) {
-	h.mu.Lock()
-	oom, pids := now.OOMKills-a.hits.oom, now.PidsHits-a.hits.pids
-	first, box := !a.hits.known, a.known
-	a.hits = hits{known: true, oom: now.OOMKills, pids: now.PidsHits}
-	h.mu.Unlock()
-	if first {
-		return
-	}
-	if oom > 0 {
-		e.tell(box, forkbox.EventOOM, "", fmt.Sprintf("%d processes were killed: memory limit of %s reached", oom, ruleText(box.Policy, forkbox.Memory)))
-	}
-	if pids > 0 {
-		e.tell(box, forkbox.EventPids, "", fmt.Sprintf("%d processes could not be started: pids limit of %s reached", pids, ruleText(box.Policy, forkbox.Pids)))
-	}
-}
-
-// hits is what was told of limits that were met. An exec that died of one tells
-// itself.
-type hits struct {
-	known     bool
-	oom, pids int64
-}
-
-// counted says that the counters of a box began at zero just now.
-func (h *handle) counted() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.attached != nil {
-		h.attached.hits.known = true
-	}
-}
-
-// count notes what an exec told.
-func (x *hits) count(cause forkbox.Cause) {
-	switch cause {
-	case forkbox.CauseOOM:
-		x.oom++
-	case forkbox.CausePids:
-		x.pids++
-	}
 }

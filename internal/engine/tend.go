@@ -62,10 +62,13 @@ func doChores(chores []chore, h *handle, a *attached) {
 	for i := range chores {
 		c := &chores[i]
 		if time.Until(c.next) <= 0 && h.current() == a {
-			c.next = time.Now().Add(c.do(h, a))
+			c.next = time.Now().Add(min(c.do(h, a), farAway))
 		}
 	}
 }
+
+// farAway is a time to come that clocks can still tell.
+const farAway = 24 * time.Hour
 
 func soonest(chores []chore) time.Time {
 	next := chores[0].next

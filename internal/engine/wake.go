@@ -20,6 +20,7 @@ func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attach
 	if err := e.inTime("start box", *box); err != nil || a != nil {
 		return a, err
 	}
+	was := *box
 	if err := e.renewed(box); err != nil {
 		return nil, err
 	}
@@ -30,6 +31,7 @@ func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attach
 	if err := e.ledger.UpdateBox(ctx, *box); err != nil {
 		return nil, err
 	}
+	e.queue.changed(was, *box, false)
 	if clean, err := e.launch(ctx, h, *box); err != nil {
 		// The box is as it was. Its data is its owner's: nothing is removed.
 		if clean {

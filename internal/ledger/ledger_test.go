@@ -109,6 +109,13 @@ func TestFindUsesIndexes(t *testing.T) {
 			t.Errorf("no %s in the plan:\n%s", want, find)
 		}
 	}
+	for query, want := range map[string]string{
+		sqlEvents: "USING INTEGER PRIMARY KEY", sqlEventsOfOwner: "INDEX events_by_owner", sqlEventsOfBox: "INDEX events_by_box",
+	} {
+		if events := plan(t, l, query, 1, 2, 3, 4); !strings.Contains(events, want) {
+			t.Errorf("no %s in the plan:\n%s", want, events)
+		}
+	}
 	if active := plan(t, l, sqlActive); !strings.Contains(active, "USING INDEX boxes_active") {
 		t.Errorf("a restart reads the boxes at rest:\n%s", active)
 	}

@@ -72,7 +72,7 @@ func (s *Server) attachExec(w http.ResponseWriter, r *http.Request) error {
 		return forkbox.Errorf(forkbox.Invalid, "attach to exec "+id, "the request does not upgrade to %s", client.Protocol).
 			Hint("without an upgrade: GET /v1/boxes/BOX/execs/%s/logs?follow=1", id)
 	}
-	return s.attach(w, r, turn{box: r.PathValue("box"), join: id})
+	return s.attach(w, r, turn{box: r.PathValue("box"), join: id, last: isSet(r, "last")})
 }
 
 func upgrades(r *http.Request) bool {

@@ -130,12 +130,12 @@ func (r *results) print() (failed bool) {
 
 func (o *outcome) explain() {
 	fmt.Printf("\n== %s failed: %s\n", o.job.name, strings.Join(o.faults(), "; "))
-	failures := o.tests.names("fail")
-	for _, name := range failures {
+	// What neither passed nor failed was running when a panic or a timeout ended all.
+	bad := append(o.tests.names("fail"), o.tests.names("")...)
+	for _, name := range bad {
 		fmt.Print(o.tests[name].output)
 	}
-	// Nothing else explains a panic, a hang or a script.
-	if len(failures) == 0 {
+	if len(bad) == 0 { // a script, or a fault beside the tests
 		os.Stdout.Write(o.output)
 	}
 }

@@ -38,7 +38,9 @@ func execIsKeptWhole(t *testing.T, l forkbox.Ledger) {
 
 	ended := time.Date(2026, 1, 2, 3, 4, 7, 0, time.UTC)
 	e.Ended = &ended
-	e.Exit = &forkbox.Exit{Code: 3, Cause: forkbox.CauseExited, Why: "why"}
+	e.Exit = &forkbox.Exit{
+		Code: 3, Cause: forkbox.CauseExited, Why: "why", Signal: "SIGKILL", By: "user ada", Forced: true, Limit: 4, Peak: 5,
+	}
 	e.Output = &forkbox.Output{Kept: 1, Dropped: 2, Cap: 3}
 	noError(t, l.UpdateExec(t.Context(), e))
 	got, err = l.Exec(t.Context(), e.Box, e.ID)

@@ -83,7 +83,9 @@ func wish() *forkbox.Wish {
 func exec(box string, argv ...string) forkbox.Exec {
 	return forkbox.Exec{
 		Box: box, Argv: argv, Dir: "/", User: "ada", TTY: true,
-		Started: time.Date(2026, 1, 2, 3, 4, 6, 1, time.UTC),
+		Started:  time.Date(2026, 1, 2, 3, 4, 6, 1, time.UTC),
+		Policy:   forkbox.Policy{forkbox.Timeout: {Value: 7, From: "exec", How: forkbox.Enforced}},
+		Detached: true,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/cgroup"
 	"github.com/forkbox/forkbox/internal/linux"
 )
 
@@ -20,7 +21,7 @@ import (
 func (p *Provider) Checks(ctx context.Context) []forkbox.Check {
 	checks := []forkbox.Check{p.checkKernel(), p.checkUserNamespaces()}
 	checks = append(checks, p.checkStore(), p.checkBox(ctx, forkbox.NetNone), p.checkBox(ctx, forkbox.NetHost))
-	return append(checks, checkCgroups(), checkContainer())
+	return append(checks, p.checkGroups(), checkContainer())
 }
 
 func (p *Provider) checkKernel() forkbox.Check {
@@ -150,20 +151,16 @@ func (p *Provider) tryBox(ctx context.Context, box forkbox.Box) error {
 	return err
 }
 
-func checkCgroups() forkbox.Check {
-	c := forkbox.Check{Name: "cgroups", Status: forkbox.Info}
-	var st unix.Statfs_t
-	_ = unix.Statfs("/sys/fs/cgroup", &st)
-	_, hybrid := os.Stat("/sys/fs/cgroup/unified")
-	switch {
-	case st.Type == unix.CGROUP2_SUPER_MAGIC:
-		c.Detail = "version 2"
-	case hybrid == nil:
-		c.Detail = "version 1 and 2 (hybrid)"
-	default:
-		c.Detail = "version 1, or none"
+// checkGroups says where the cgroups of boxes are; what they can limit is for
+// Holds to say.
+func (p *Provider) checkGroups() forkbox.Check {
+	c := forkbox.Check{Name: "cgroups", Status: forkbox.OK}
+	if p.groups == nil {
+		c.Status, c.Detail = forkbox.Warn, "boxes have none: "+cgroup.NotHeld(p.noGroups)[forkbox.Memory].Why
+		c.Remedy = cgroup.NotHeld(p.noGroups)[forkbox.Memory].Hint
+		return c
 	}
-	c.Detail += "; boxes have a cgroup namespace and no limits yet"
+	c.Detail = fmt.Sprintf("version %d; one for each box, in %s", p.groups.Version(), p.groups.Place())
 	return c
 }
 

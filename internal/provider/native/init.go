@@ -154,7 +154,7 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 	case doClaim:
 		p.claimed(req.ID, req.Hosts)
 	case doAttach:
-		if err = p.with(req.ID, func(c *child) error { return c.attach(req.Have, files) }); forkbox.CodeOf(err) == forkbox.NotFound {
+		if err = p.with(req.ID, func(c *child) error { return c.attach(req, files) }); forkbox.CodeOf(err) == forkbox.NotFound {
 			closeAll(files...)
 		}
 	case doAck:

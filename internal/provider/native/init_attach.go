@@ -12,10 +12,10 @@ import (
 
 // attach relays what an exec writes from now on to another caller as well, and
 // what that one writes to the exec, if it reads anything.
-func (c *child) attach(have [2]bool, files []*os.File) error {
+func (c *child) attach(req request, files []*os.File) error {
 	var in, out *os.File
 	for i, slot := range []**os.File{&in, &out} {
-		if have[i] && len(files) > 0 {
+		if req.Have[i] && len(files) > 0 {
 			*slot, files = files[0], files[1:]
 		}
 	}
@@ -31,11 +31,19 @@ func (c *child) attach(have [2]bool, files []*os.File) error {
 	case c.tty != nil:
 		go typeInto(c.tty, in)
 	case c.stdin != nil:
-		go func() { typeInto(c.stdin, in); c.stdin.Close() }()
+		go c.feed(in, req.Last)
 	default:
 		in.Close()
 	}
 	return nil
+}
+
+// feed passes on what comes in, and its end where that is the last of it.
+func (c *child) feed(in *os.File, last bool) {
+	typeInto(c.stdin, in)
+	if last {
+		c.stdin.Close()
+	}
 }
 
 // shareOutput gives each stream a descriptor of its own: they end apart.

@@ -35,7 +35,8 @@ type request struct {
 	Grace  forkbox.Grace `json:"grace,omitempty"`
 	Size   forkbox.Size  `json:"size,omitzero"`
 	Hosts  []byte        `json:"hosts,omitempty"`
-	Have   [2]bool       `json:"have,omitzero"` // which of in and out come along
+	Have   [2]bool       `json:"have,omitzero"`  // which of in and out come along
+	Last   bool          `json:"last,omitempty"` // the end of in is that of the exec's stdin
 }
 
 // execArgs goes with files: in, out, err and the log, as Have says, then the

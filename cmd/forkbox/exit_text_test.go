@@ -1,0 +1,77 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+func TestExitText(t *testing.T) {
+	for want, exit := range map[string]*forkbox.Exit{
+		"running":                    nil,
+		"exit 3":                     {Cause: forkbox.CauseExited, Code: 3},
+		"ended by SIGKILL":           {Cause: forkbox.CauseSignalled, Signal: "SIGKILL", Code: 137},
+		"ended by HUP from user bob": {Cause: forkbox.CauseSignalled, Signal: "HUP", By: "user bob"},
+		"killed by the kernel: memory limit of 64m, peak 64m":   {Cause: forkbox.CauseOOM, Limit: 64 << 20, Peak: 64 << 20},
+		"killed by the kernel: memory limit of 64m, peak 62.4m": {Cause: forkbox.CauseOOM, Limit: 64 << 20, Peak: 65400000, Why: "said otherwise"},
+		"killed by the kernel: memory limit: of its parent":     {Cause: forkbox.CauseOOM, Why: "of its parent"},
+		"timed out after 10m": {Cause: forkbox.CauseTimeout, Limit: int64(10 * time.Minute)},
+		"timed out after 1s; TERM was not enough, KILL was needed": {
+			Cause: forkbox.CauseTimeout, Limit: int64(time.Second), Forced: true,
+		},
+		"stopped by user bob": {Cause: forkbox.CauseStopped, By: "user bob"},
+		"ended where no more processes were allowed: pids limit of 512, peak 512": {Cause: forkbox.CausePids, Limit: 512, Peak: 512},
+		"ended where no more disk was allowed: disk limit of 5g, peak 5g":         {Cause: forkbox.CauseDisk, Limit: 5 << 30, Peak: 5 << 30},
+		"ended where no more disk was allowed: limit of 100 files":                {Cause: forkbox.CauseDisk, Limit: 100, Why: "limit of 100 files"},
+		"the box's time was up after 2h":                                          {Cause: forkbox.CauseTTL, Limit: int64(2 * time.Hour)},
+		"stopped for being idle":                                                  {Cause: forkbox.CauseIdle},
+		"the host went down: power":                                               {Cause: forkbox.CauseShutdown, Why: "power"},
+		"not started: no such directory":                                          {Cause: forkbox.CauseNotRun, Why: "no such directory"},
+		"lost: the box died under it":                                             {Cause: forkbox.CauseLost},
+		`"stopped: \x1b[2Jgone"`:                                                  {Cause: forkbox.CauseStopped, Why: "\x1b[2Jgone"},
+		"something-new: that a daemon knows":                                      {Cause: "something-new", Why: "that a daemon knows"},
+	} {
+		if got := exitText(exit); got != want {
+			t.Errorf("%+v:\n got %s\nwant %s", exit, got, want)
+		}
+	}
+}
+
+// A timeout's figure is in what held for the command.
+func TestExitTextOfATimeout(t *testing.T) {
+	e := forkbox.Exec{
+		Exit:   &forkbox.Exit{Cause: forkbox.CauseTimeout},
+		Policy: forkbox.Policy{forkbox.Timeout: {Value: int64(90 * time.Second)}},
+	}
+	if got := exitText(execExit(e)); got != "timed out after 1m30s" || e.Exit.Limit != 0 {
+		t.Error(got, e.Exit.Limit)
+	}
+}
+
+// What a shell's user expects no words about.
+func TestUsualSignals(t *testing.T) {
+	for _, row := range []struct {
+		exit  forkbox.Exit
+		usual bool
+	}{
+		{forkbox.Exit{Cause: forkbox.CauseSignalled, Signal: "SIGINT", By: "user bob"}, true},
+		{forkbox.Exit{Cause: forkbox.CauseSignalled, Signal: "SIGSEGV"}, true},
+		{forkbox.Exit{Cause: forkbox.CauseSignalled, Signal: "SIGKILL", By: "user bob"}, false},
+		{forkbox.Exit{Cause: forkbox.CauseOOM, Signal: "SIGKILL"}, false},
+	} {
+		if usualSignal(row.exit) != row.usual {
+			t.Errorf("%+v", row.exit)
+		}
+	}
+}
+
+func TestRoundBytes(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0", 1: "1", 1023: "1023", 1024: "1k", 1536: "1.5k", 1<<20 - 1: "1m", 64 << 20: "64m", 5 << 30: "5g", 3 << 40: "3t", 5000 << 40: "5000t",
+	} {
+		if got := roundBytes(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/forkbox/forkbox"
+)
+
+// TestLimitsBurst asks for 500 boxes at once: each is made, or clearly refused
+// where there is a quota, and the daemon answers afterwards as before.
+func TestLimitsBurst(t *testing.T) {
+	for name, c := range map[string]struct {
+		config string
+		most   int
+	}{"without a quota": {"", 500}, "with a quota": {"users: {\"*\": {quota: {boxes: 450}}}\n", 450}} {
+		t.Run(name, func(t *testing.T) {
+			w := newLimitWorld(t, calm+c.config)
+			made, refused := w.burst(500, "may have 450")
+			boxes, err := w.Boxes(t.Context())
+			w.ok(err)
+			if made != c.most || refused != 500-c.most || len(boxes) != made {
+				t.Errorf("%d were made, %d refused, and there are %d", made, refused, len(boxes))
+			}
+			w.does(boxes[0].ID, "worker", "1")
+		})
+	}
+}
+
+// burst makes so many boxes at once, and counts those that were made and those
+// that were refused with these words.
+func (w *limitWorld) burst(n int, words string) (made, refused int) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			_, err := w.tryCreate(fmt.Sprint("burst-", i), waits(0, "", ""))
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				made++
+			case forkbox.CodeOf(err) == forkbox.Busy && strings.Contains(err.Error(), words):
+				refused++
+			default:
+				w.Errorf("box %d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	return made, refused
+}
+
+// TestLimitsBurstOfRuns types `forkbox run` sixty times at once, where eight
+// boxes may run: each gets its turn, or is refused with the figure.
+func TestLimitsBurstOfRuns(t *testing.T) {
+	w := newLimitWorld(t, "admission: {running: 8, wait: 1m, pressure: {memory: 100, io: 100}}\n")
+	var all sync.WaitGroup
+	for i := range 60 {
+		all.Go(func() {
+			out, said, err := w.cli("run", "--discard", "-q", "--", "echo", "done")
+			if err == nil && out == "done\n" || err != nil && strings.Contains(said, "8 boxes run") {
+				return
+			}
+			t.Errorf("run %d: %v, %q, %q", i, err, out, said)
+		})
+	}
+	all.Wait()
+	boxes, err := w.Boxes(t.Context())
+	if err != nil || len(boxes) != 0 {
+		t.Errorf("%d boxes are left: %v", len(boxes), err)
+	}
+	if queue, err := w.Queue(t.Context()); err != nil || len(queue) != 0 {
+		t.Errorf("somebody still waits: %+v, %v", queue, err)
+	}
+}
+
+// TestLimitsReserve has boxes that have no limit of their own meet the one of
+// all together: the host keeps its memory.
+func TestLimitsReserve(t *testing.T) {
+	total, available := hostMemory(t)
+	// What the host has in use now, and a little more.
+	kept := available - min(available/2, 512*mib)
+	w := newLimitWorld(t, calm+fmt.Sprintf("reserve: {memory: %d}\n", kept))
+	w.needs(forkbox.Memory)
+	box := w.create("greedy", "").ID
+	done, out := w.run(box, "", "memory", fmt.Sprint(total-kept+64*mib))
+	if e := done.Exit; e.Cause != forkbox.CauseOOM || e.Code != 137 || strings.Contains(out, "has it all") {
+		t.Errorf("it was to be killed for the host's reserve, but: %+v\n%s", *e, out)
+	}
+	w.does(box, "worker", "1")
+}
+
+// hostMemory is all there is, and what could be used now.
+func hostMemory(t *testing.T) (total, available int64) {
+	t.Helper()
+	raw, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		_, _ = fmt.Sscanf(line, "MemTotal: %d kB", &total)
+		_, _ = fmt.Sscanf(line, "MemAvailable: %d kB", &available)
+	}
+	return total << 10, available << 10
+}

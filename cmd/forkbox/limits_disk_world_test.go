@@ -1,0 +1,63 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/forkbox/forkbox"
+)
+
+// projectDirs are directories on filesystems with project quotas, where the
+// machine has such.
+func projectDirs() []string {
+	return strings.FieldsFunc(os.Getenv("FORKBOX_TEST_PRJQUOTA_DIRS"), func(r rune) bool { return r == ':' })
+}
+
+// eachDisk runs a test on every kind of store here that enforces limits of
+// disk: a pool, which only root can make, and filesystems with quotas.
+func eachDisk(t *testing.T, test func(w *limitWorld)) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a pool")
+	}
+	t.Run("pool", func(t *testing.T) {
+		t.Parallel()
+		test(newPoolWorld(t, calm))
+	})
+	for _, dir := range projectDirs() {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			w := newLimitWorldIn(t, dir, calm)
+			w.needs(forkbox.Disk)
+			test(w)
+		})
+	}
+}
+
+// newPoolWorld keeps its boxes in a pool.
+func newPoolWorld(t *testing.T, config string) *limitWorld {
+	t.Helper()
+	if _, err := exec.LookPath("mkfs.btrfs"); err != nil {
+		t.Skip("there is no mkfs.btrfs")
+	}
+	w := newLimitWorld(t, config)
+	store, err := w.InitStore(t.Context(), 1<<30)
+	w.ok(err)
+	if store.Pool == nil || store.Disk.How != forkbox.Enforced {
+		t.Fatalf("the pool came out so: %+v", store)
+	}
+	w.next()
+	return w
+}
+
+// next waits for the end of a daemon that makes room for the next.
+func (w *limitWorld) next() {
+	w.Helper()
+	_ = w.daemon.Wait()
+	w.Client.Close()
+	w.serve()
+}
