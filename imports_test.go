@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"/internal/ledger":          {""},
 	"/internal/engine":          {"", "/internal/review", "/internal/change", "/internal/land", "/internal/scope", "/internal/git", "/internal/ancestor", "/internal/retention"},
 	"/internal/server":          {"", "/client", "/internal/engine", "/internal/wire"},
-	"/internal/provider/native": {"", "/internal/linux", "/internal/wire", "/internal/layers", "/internal/change", "/internal/secrets", "/internal/execlog", "/internal/freezer", "/internal/cgroup", "/internal/oci"},
+	"/internal/provider/native": {"", "/internal/linux", "/internal/wire", "/internal/layers", "/internal/change", "/internal/secrets", "/internal/execlog", "/internal/freezer", "/internal/cgroup", "/internal/pool", "/internal/oci"},
 	"/cmd/forkbox":              {"*"},
 	"/scripts/bench":            {"", "/client"},
 	"/scripts/vm":               {"/scripts/vm/plan"},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -81,7 +80,7 @@ func (k *keeper) StoreStatus(context.Context) (client.Store, error) {
 	}
 	p, err := k.pool.Status()
 	s.Dir = k.pool.Dir()
-	s.Pool = &client.Pool{File: filepath.Join(k.home, "pool.img"), Size: p.Size, Used: p.Used, Free: p.Free, Allocated: p.Allocated, Simple: p.Simple}
+	s.Pool = &client.Pool{File: pool.File(k.home), Size: p.Size, Used: p.Used, Free: p.Free, Allocated: p.Allocated, Simple: p.Simple}
 	return s, err
 }
 

@@ -18,7 +18,7 @@ func (p *Pool) Grow(ctx context.Context, size int64) error {
 	const op = "make the pool bigger"
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	info, err := os.Stat(image(p.home))
+	info, err := os.Stat(File(p.home))
 	if err != nil {
 		return forkbox.Wrap(op, err)
 	}
@@ -29,7 +29,7 @@ func (p *Pool) Grow(ctx context.Context, size int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := os.Truncate(image(p.home), size); err != nil {
+	if err := os.Truncate(File(p.home), size); err != nil {
 		return forkbox.Wrap(op, err)
 	}
 	if err := ctx.Err(); err != nil { // done at the next Open
@@ -43,7 +43,7 @@ func (p *Pool) Status() (Status, error) {
 	const op = "look how full the pool is"
 	var file unix.Stat_t
 	var in, host unix.Statfs_t
-	if err := errors.Join(unix.Stat(image(p.home), &file), unix.Statfs(p.Dir(), &in), unix.Statfs(p.home, &host)); err != nil {
+	if err := errors.Join(unix.Stat(File(p.home), &file), unix.Statfs(p.Dir(), &in), unix.Statfs(p.home, &host)); err != nil {
 		return Status{}, forkbox.Wrap(op, err)
 	}
 	return Status{
@@ -96,7 +96,7 @@ func Remove(ctx context.Context, home string) error {
 	if err := p.Close(ctx); err != nil {
 		return err
 	}
-	if err := os.Remove(image(p.home)); err != nil {
+	if err := os.Remove(File(p.home)); err != nil {
 		return forkbox.Wrap(op, err)
 	}
 	return forkbox.Wrap(op, errors.Join(os.Remove(p.Dir()), removeDraft(p.home), syncDir(p.home)))
@@ -104,7 +104,7 @@ func Remove(ctx context.Context, home string) error {
 
 // removeDraft deletes what an Init that was killed left.
 func removeDraft(home string) error {
-	err := os.Remove(filepath.Join(home, filepath.Base(image(home))+".new"))
+	err := os.Remove(filepath.Join(home, filepath.Base(File(home))+".new"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

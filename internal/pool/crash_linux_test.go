@@ -164,7 +164,7 @@ func TestGrowKilled(t *testing.T) {
 	inOwnMounts(t, 1<<30, func(home string) {
 		for step := 0; !kill(t, "grow", home, step); step++ {
 			p := open(t, home)
-			info, err := os.Stat(image(home))
+			info, err := os.Stat(File(home))
 			must(t, err)
 			wantSize(t, p, info.Size())
 		}

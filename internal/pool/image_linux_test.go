@@ -58,7 +58,7 @@ func loopsOf(t *testing.T, home string) (found []string) {
 	must(t, err)
 	for _, f := range files {
 		text, _ := os.ReadFile(f)
-		if strings.HasPrefix(string(text), image(home)) {
+		if strings.HasPrefix(string(text), File(home)) {
 			found = append(found, strings.Split(f, "/")[3])
 		}
 	}

@@ -32,11 +32,11 @@ func Init(ctx context.Context, home string, size int64) error {
 		return err
 	}
 	defer unlock()
-	if exists(image(home)) {
+	if exists(File(home)) {
 		return forkbox.Errorf(forkbox.Exists, opInit, "there is one already").
 			Hint("it can be made bigger: forkbox store grow")
 	}
-	return forkbox.Wrap(opInit, create(ctx, image(home), size))
+	return forkbox.Wrap(opInit, create(ctx, File(home), size))
 }
 
 func mayInit(home string, size int64) error {

@@ -37,7 +37,7 @@ func Open(ctx context.Context, home string) (*Pool, error) {
 	if err == nil {
 		home, err = filepath.Abs(home)
 	}
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !exists(image(home)) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !exists(File(home)) {
 		return nil, nil
 	}
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *Pool) mount() (fresh bool, err error) {
 	if err := os.Mkdir(p.Dir(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return false, err
 	}
-	dev, err := device(image(p.home))
+	dev, err := device(File(p.home))
 	if err != nil {
 		return false, err
 	}
@@ -100,7 +100,7 @@ func (p *Pool) mount() (fresh bool, err error) {
 	// Deleted blocks are given back to the host, some time after.
 	const options = "discard=async"
 	if err := unix.Mount(dev.Name(), p.Dir(), "btrfs", unix.MS_NOATIME, options); err != nil {
-		return false, forkbox.Errorf(forkbox.Internal, opOpen, "mount %s: %w", image(p.home), err).
+		return false, forkbox.Errorf(forkbox.Internal, opOpen, "mount %s: %w", File(p.home), err).
 			Hint("see what the kernel says (dmesg); the file can be checked with btrfs check")
 	}
 	return true, os.Chmod(p.Dir(), 0o700)
@@ -117,7 +117,7 @@ func mounted(dir string) (source string, err error) {
 
 // fit has the filesystem be as big as its file.
 func (p *Pool) fit() error {
-	info, err := os.Stat(image(p.home))
+	info, err := os.Stat(File(p.home))
 	if err != nil {
 		return err
 	}
@@ -128,12 +128,12 @@ func (p *Pool) fit() error {
 	if int64(st.Blocks)*int64(st.Frsize) >= info.Size()&^4095 {
 		return nil
 	}
-	dev, err := findLoop(image(p.home))
+	dev, err := findLoop(File(p.home))
 	if err != nil {
 		return err
 	}
 	if dev == nil {
-		return fmt.Errorf("%s has no loop device", image(p.home))
+		return fmt.Errorf("%s has no loop device", File(p.home))
 	}
 	defer dev.Close()
 	if err := dev.resize(); err != nil {

@@ -25,7 +25,8 @@ const Smallest = 256 << 20
 
 const hintPackage = "install btrfs-progs, which has mkfs.btrfs"
 
-func image(home string) string { return filepath.Join(home, "pool.img") }
+// File is where the pool of a home is kept, whether it has one or not.
+func File(home string) string { return filepath.Join(home, "pool.img") }
 
 // Dir is where the pool of a home is mounted, whether it has one or not.
 func Dir(home string) string { return filepath.Join(home, "pool") }

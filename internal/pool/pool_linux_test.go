@@ -73,7 +73,7 @@ func TestRefused(t *testing.T) {
 			must(t, os.MkdirAll(dir, 0o700))
 			err := Init(t.Context(), home, 1<<30)
 			var e *forkbox.Error
-			if !errors.As(err, &e) || e.Code != forkbox.Busy || len(e.Hints) == 0 || exists(image(home)) {
+			if !errors.As(err, &e) || e.Code != forkbox.Busy || len(e.Hints) == 0 || exists(File(home)) {
 				t.Errorf("Init with %s: %v", shelf, err)
 			}
 			must(t, os.Remove(dir))
@@ -84,7 +84,7 @@ func TestRefused(t *testing.T) {
 		must(t, Init(t.Context(), home, 1<<30))
 		p := open(t, home)
 		must(t, os.MkdirAll(filepath.Join(p.Dir(), "boxes", "one"), 0o700))
-		if err := Remove(t.Context(), home); forkbox.CodeOf(err) != forkbox.Busy || !exists(image(home)) {
+		if err := Remove(t.Context(), home); forkbox.CodeOf(err) != forkbox.Busy || !exists(File(home)) {
 			t.Errorf("Remove with a box: %v", err)
 		}
 		must(t, p.Close(t.Context()))
@@ -121,7 +121,7 @@ func TestNotRoot(t *testing.T) {
 	if p, err := Open(t.Context(), home); p != nil || err != nil {
 		t.Errorf("Open without a pool: %v, %v", p, err)
 	}
-	must(t, os.WriteFile(image(home), nil, 0o600))
+	must(t, os.WriteFile(File(home), nil, 0o600))
 	if _, err := Open(t.Context(), home); forkbox.CodeOf(err) != forkbox.Denied {
 		t.Errorf("Open: %v", err)
 	}
@@ -131,11 +131,11 @@ func TestNotRoot(t *testing.T) {
 func TestNoPool(t *testing.T) {
 	inOwnMounts(t, 0, func(home string) {
 		must(t, os.MkdirAll(home, 0o700))
-		must(t, os.WriteFile(image(home), make([]byte, 1<<20), 0o600))
+		must(t, os.WriteFile(File(home), make([]byte, 1<<20), 0o600))
 		if _, err := Open(t.Context(), home); err == nil {
 			t.Error("it was opened")
 		}
-		if info, err := os.Stat(image(home)); err != nil || info.Size() != 1<<20 {
+		if info, err := os.Stat(File(home)); err != nil || info.Size() != 1<<20 {
 			t.Errorf("%v, %v", info, err)
 		}
 	})

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -138,7 +140,7 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 	var err error
 	switch req.Verb {
 	case doHello:
-		rep.Running = p.hello()
+		rep.Running, rep.Ended = p.hello()
 	case doExec:
 		err = p.start(req.ID, req.Exec, files)
 	case doSignal:
@@ -170,16 +172,13 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 	return rep
 }
 
-func (p *pid1) hello() (running []string) {
+func (p *pid1) hello() (running []string, ended []exited) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id := range p.execs {
 		running = append(running, id)
 	}
-	for _, e := range p.ended {
-		go p.tell(e)
-	}
-	return running
+	return running, slices.Collect(maps.Values(p.ended))
 }
 
 func (p *pid1) with(id string, do func(*child) error) error {

@@ -171,6 +171,9 @@ func (i *instance) Watch(handler func(string, forkbox.Exit, forkbox.Output)) ([]
 		return nil, nil // nothing can have run or ended in it yet
 	}
 	rep, err := i.call(context.Background(), request{Verb: doHello})
+	for _, e := range rep.Ended {
+		i.deliver(e)
+	}
 	return rep.Running, err
 }
 

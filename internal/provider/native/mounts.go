@@ -4,12 +4,15 @@ package native
 
 import (
 	"os"
+	"path/filepath"
 	"sort"
 	"strings"
 	"sync"
 
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/pool"
 )
 
 // pseudo filesystems are the kernel's, not reality's files. A box has its own
@@ -98,7 +101,7 @@ func (t *mountTable) read() error {
 }
 
 func shown(info *mountinfo.Info) (mount, bool) {
-	if pseudo[info.FSType] || below(info.Mountpoint, notShown...) || !onTop(info) {
+	if pseudo[info.FSType] || below(info.Mountpoint, notShown...) || isPool(info) || !onTop(info) {
 		return mount{}, false
 	}
 	st, err := os.Lstat(info.Mountpoint)
@@ -117,6 +120,18 @@ func shown(info *mountinfo.Info) (mount, bool) {
 		}
 	}
 	return m, true
+}
+
+// isPool says whether a mount is a pool of boxes, of whichever daemon: their
+// files are nobody else's, and a view of it would keep the pool from being
+// closed.
+func isPool(info *mountinfo.Info) bool {
+	device, isLoop := strings.CutPrefix(info.Source, "/dev/loop")
+	if !isLoop || info.FSType != "btrfs" {
+		return false
+	}
+	file, err := os.ReadFile("/sys/block/loop" + device + "/loop/backing_file")
+	return err == nil && strings.TrimSuffix(string(file), "\n") == pool.File(filepath.Dir(info.Mountpoint))
 }
 
 // onTop says whether this mount is the one that its mount point leads to, and

@@ -14,7 +14,7 @@ import (
 type verb string
 
 const (
-	doHello  verb = "hello" // who runs, and resend the exits that were not acknowledged
+	doHello  verb = "hello" // who runs, and the exits that were not acknowledged
 	doExec   verb = "exec"
 	doSignal verb = "signal"
 	doKill   verb = "kill"
@@ -57,6 +57,7 @@ type reply struct {
 	Number    int               `json:"n"`
 	Error     *forkbox.Error    `json:"error,omitempty"`
 	Running   []string          `json:"running,omitempty"`
+	Ended     []exited          `json:"ended,omitempty"`
 	Processes []forkbox.Process `json:"processes,omitempty"`
 	Exited    *exited           `json:"exited,omitempty"`
 }
