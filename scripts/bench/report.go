@@ -84,6 +84,7 @@ func (r *report) judge() {
 	r.want("diff, 100 000 files in the base / 10", 1.5, r.median(grown("diff", "base", 100000))/r.median(grown("diff", "base", 10)), "×")
 	r.judgeChanges()
 	r.judgeSnapshots()
+	r.judgeLimits()
 }
 
 func (r *report) print(w io.Writer) {
