@@ -130,6 +130,9 @@ type Box struct {
 	Boot string `json:"boot,omitempty"`
 	// Death is how it last ended, where nobody asked for that.
 	Death *Exit `json:"death,omitempty"`
+	// Last is the latest command that was run in it, where boxes are listed. It
+	// is not part of the box's record.
+	Last *Exec `json:"last,omitempty"`
 	// Note tells the owner what happened to the box, where that matters:
 	// a failed start, a host that crashed under it.
 	Note string `json:"note,omitempty"`

@@ -32,6 +32,9 @@ type Ledger interface {
 	Exec(ctx context.Context, box, id string) (Exec, error)
 	// Execs lists those of a box, oldest first.
 	Execs(ctx context.Context, box string) ([]Exec, error)
+	// LastExecs is the latest exec of each box of one owner that has any, by
+	// the box's id.
+	LastExecs(ctx context.Context, uid int) (map[string]Exec, error)
 
 	// AddReceipt records an apply before it does anything.
 	AddReceipt(ctx context.Context, r Receipt) error

@@ -3,6 +3,7 @@ package cgroup
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -58,9 +59,27 @@ func (g *Group) make() error {
 func (g *Group) Set(l forkbox.Limits) error {
 	g.set.Lock()
 	defer g.set.Unlock()
-	fresh := g.fresh
+	if err := l.Check(); err != nil {
+		return err
+	}
+	e := &edit{fresh: g.fresh}
 	g.fresh = false
-	return g.host.apply(g.box, l, fresh)
+	box := maps.Clone(l)
+	delete(box, forkbox.Pids)
+	err := g.host.kernel.limit(e, g.host, g.box, box)
+	if err == nil {
+		err = g.limitPids(e, value(l, forkbox.Pids))
+	}
+	if err != nil {
+		return forkbox.Wrap("set limits", errors.Join(err, e.back()))
+	}
+	return nil
+}
+
+// limitPids leaves init out: it needs a thread now and then, and a Go program
+// that cannot have one ends.
+func (g *Group) limitPids(e *edit, n int64) error {
+	return e.setIfThere(g.execs().dir(pids), "pids.max", orMax(n))
 }
 
 // Init is the way for the box's first process into its group.
@@ -92,7 +111,7 @@ func (g *Group) Stats() (forkbox.Stats, error) {
 	g.host.tallies.Lock()
 	defer g.host.tallies.Unlock()
 	g.host.kernel.stats(g.host, g.box, &s)
-	s.Pids = readNumber(g.box.dir(pids), "pids.current")
+	s.Pids = readNumber(g.execs().dir(pids), "pids.current")
 	s.PidsHits = g.pidsHits()
 	return s, nil
 }

@@ -35,7 +35,7 @@ func (s *Sub) remember() {
 }
 
 func (s *Sub) boxHits() int64 {
-	return readKeyed(s.group.box.dir(pids), "pids.events.local")["max"]
+	return readKeyed(s.group.execs().dir(pids), "pids.events.local")["max"]
 }
 
 func (s *Sub) pidsHits() int64 {

@@ -23,7 +23,8 @@ const own = "forkbox"
 // exec died of the signal or gave up by itself.
 func (w *ending) asked(exit forkbox.Exit) forkbox.Exit {
 	gaveUp := exit.Cause == forkbox.CauseExited && exit.Code != 0
-	if w == nil || exit.Cause != forkbox.CauseSignalled && !gaveUp {
+	killed := exit.Cause == forkbox.CauseSignalled || exit.Cause == forkbox.CauseStopped
+	if w == nil || !killed && !gaveUp {
 		return exit
 	}
 	exit.Cause, exit.By = w.cause, orElse(w.by, exit.By)

@@ -6,7 +6,8 @@ import "github.com/forkbox/forkbox"
 func (q *queue) committed() Committed {
 	now := Committed{ByUser: map[int]UserCommitted{}}
 	for uid, o := range q.owned {
-		now.ByUser[uid] = UserCommitted{Boxes: o.boxes, Disk: o.disk}
+		held := q.held[uid]
+		now.ByUser[uid] = UserCommitted{Boxes: o.boxes - held.boxes, Disk: o.disk - held.disk}
 	}
 	for _, c := range q.running {
 		now.run(c)
@@ -60,6 +61,14 @@ func (q *queue) rests(id string) {
 	q.round()
 }
 
+// made notes that a new box is there, for which there was a place.
+func (q *queue) made(box forkbox.Box) {
+	q.mu.Lock()
+	q.arrived(box)
+	q.mu.Unlock()
+	q.exists(box, 1)
+}
+
 // exists notes that a box is there, or with a by of -1 that it is gone.
 func (q *queue) exists(box forkbox.Box, by int) {
 	q.mu.Lock()
@@ -71,6 +80,36 @@ func (q *queue) exists(box forkbox.Box, by int) {
 		delete(q.owned, box.Owner.UID)
 	}
 	q.round()
+}
+
+// arrived notes that a box is there whose place is still held: it must not
+// count twice. The caller holds mu.
+func (q *queue) arrived(box forkbox.Box) {
+	o, expected := q.held[box.Owner.UID], 0
+	for p := range q.passes {
+		if p.want.New && p.want.Owner.UID == box.Owner.UID {
+			expected++
+		}
+	}
+	if o.boxes >= expected {
+		return // nobody had to ask for it
+	}
+	q.held[box.Owner.UID] = ownership{o.boxes + 1, o.disk + limitIn(box.Policy, forkbox.Disk)}
+}
+
+// left notes that a place for a new box was given back. If its box never came,
+// another's counts twice until that one's place is given back too: too much
+// rather than too little. The caller holds mu.
+func (q *queue) left(want Want) {
+	uid := want.Owner.UID
+	o := q.held[uid]
+	if !want.New || o.boxes == 0 {
+		return
+	}
+	q.held[uid] = ownership{o.boxes - 1, max(0, o.disk-limitIn(want.Policy, forkbox.Disk))}
+	if o.boxes == 1 {
+		delete(q.held, uid)
+	}
 }
 
 // changed notes that a box has other limits.

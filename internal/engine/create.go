@@ -195,7 +195,7 @@ func (e *Engine) addNamed(ctx context.Context, box forkbox.Box) (forkbox.Box, er
 func (e *Engine) addBox(ctx context.Context, box forkbox.Box) error {
 	err := e.ledger.AddBox(ctx, box)
 	if err == nil {
-		e.queue.exists(box, 1)
+		e.queue.made(box)
 	}
 	return err
 }

@@ -114,6 +114,12 @@ func (e *Engine) Kill(ctx context.Context, who forkbox.Owner, ref, id string, gr
 		h.setKilled(x, nil)
 		return forkbox.Wrap("kill exec", err)
 	}
+	// Its processes are gone; whoever looks next should find how it ended.
+	select {
+	case <-x.done:
+	case <-ctx.Done():
+	case <-time.After(lookLimit):
+	}
 	return nil
 }
 

@@ -18,11 +18,12 @@ type queue struct {
 	passes  map[*pass]bool        // admitted, and not there yet
 	running map[string]commitment // boxes that run, by id
 	owned   map[int]ownership     // by uid
+	held    map[int]ownership     // of those, what passes count as well
 	pumping bool
 }
 
 func newQueue(p Policies) *queue {
-	return &queue{policies: p, passes: map[*pass]bool{}, running: map[string]commitment{}, owned: map[int]ownership{}}
+	return &queue{policies: p, passes: map[*pass]bool{}, running: map[string]commitment{}, owned: map[int]ownership{}, held: map[int]ownership{}}
 }
 
 // commitment is what a box that runs may use at most.
@@ -66,6 +67,7 @@ func (p *pass) done() {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
 	delete(p.q.passes, p)
+	p.q.left(p.want)
 	p.q.round()
 }
 

@@ -26,7 +26,17 @@ func (e *Engine) Boxes(ctx context.Context, who forkbox.Owner) ([]forkbox.Box, e
 		return nil, err
 	}
 	defer end()
-	return e.ledger.Boxes(ctx, &who.UID)
+	boxes, err := e.ledger.Boxes(ctx, &who.UID)
+	if err != nil {
+		return nil, err
+	}
+	last, err := e.ledger.LastExecs(ctx, who.UID)
+	for i, b := range boxes {
+		if x, has := last[b.ID]; has {
+			boxes[i].Last = &x
+		}
+	}
+	return boxes, err
 }
 
 // AllBoxes lists everybody's, for root.

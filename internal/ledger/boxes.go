@@ -69,7 +69,7 @@ func (l *SQLite) Box(ctx context.Context, id string) (forkbox.Box, error) {
 
 // recordOf is what changes about a box; its environment does not.
 func recordOf(box forkbox.Box) (string, error) {
-	box.Env = nil
+	box.Env, box.Last = nil, nil
 	record, err := json.Marshal(box)
 	return string(record), err
 }

@@ -67,7 +67,20 @@ func (l *SQLite) Exec(ctx context.Context, box, id string) (forkbox.Exec, error)
 
 // Execs implements [forkbox.Ledger].
 func (l *SQLite) Execs(ctx context.Context, box string) ([]forkbox.Exec, error) {
-	rows, err := l.stmts.execs.QueryContext(steady(ctx), box)
+	return listExecs(l.stmts.execs.QueryContext(steady(ctx), box))
+}
+
+// LastExecs implements [forkbox.Ledger].
+func (l *SQLite) LastExecs(ctx context.Context, uid int) (map[string]forkbox.Exec, error) {
+	execs, err := listExecs(l.stmts.lastExecs.QueryContext(steady(ctx), uid))
+	last := map[string]forkbox.Exec{}
+	for _, x := range execs {
+		last[x.Box] = x
+	}
+	return last, err
+}
+
+func listExecs(rows *sql.Rows, err error) ([]forkbox.Exec, error) {
 	if err != nil {
 		return nil, failed("list execs", err)
 	}

@@ -10,7 +10,7 @@ import (
 type statements struct {
 	addBox, updateBox, deleteBox, addExec, updateExec *sql.Stmt // write
 	addReceipt, updateReceipt, deleteReceipt          *sql.Stmt // write
-	box, boxes, boxesOf, find, exec, execs            *sql.Stmt // read
+	box, boxes, boxesOf, find, exec, execs, lastExecs *sql.Stmt // read
 	receipt, receiptsOfOwner, receiptsOfBox           *sql.Stmt // read
 	addSnapshot, updateSnapshot, deleteSnapshot       *sql.Stmt // write
 	addTemplate, updateTemplate, deleteTemplate       *sql.Stmt // write
@@ -49,6 +49,9 @@ const (
 
 	sqlExec  = `SELECT id, record FROM execs WHERE box = ? AND id = ?`
 	sqlExecs = `SELECT id, record FROM execs WHERE box = ? ORDER BY id`
+	// A look into the index for each box, however many execs it had.
+	sqlLastExecs = `SELECT e.id, e.record FROM boxes b JOIN execs e ON e.box = b.id
+		WHERE b.owner_uid = ? AND e.id = (SELECT max(id) FROM execs WHERE box = b.id)`
 
 	sqlAddReceipt      = `INSERT INTO receipts (id, owner_uid, box, state, created, record) VALUES (?, ?, ?, ?, ?, ?)`
 	sqlUpdateReceipt   = `UPDATE receipts SET state = ?, record = ? WHERE id = ?`
@@ -107,6 +110,7 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 		{&s.find, read, sqlFind},
 		{&s.exec, read, sqlExec},
 		{&s.execs, read, sqlExecs},
+		{&s.lastExecs, read, sqlLastExecs},
 		{&s.addReceipt, write, sqlAddReceipt},
 		{&s.updateReceipt, write, sqlUpdateReceipt},
 		{&s.deleteReceipt, write, sqlDeleteReceipt},
@@ -145,7 +149,7 @@ func (s *statements) close() error {
 	var errs []error
 	for _, stmt := range []*sql.Stmt{
 		s.addBox, s.updateBox, s.deleteBox, s.addExec, s.updateExec,
-		s.box, s.boxes, s.boxesOf, s.find, s.exec, s.execs,
+		s.box, s.boxes, s.boxesOf, s.find, s.exec, s.execs, s.lastExecs,
 		s.addReceipt, s.updateReceipt, s.deleteReceipt, s.receipt, s.receiptsOfOwner, s.receiptsOfBox,
 		s.addSnapshot, s.updateSnapshot, s.deleteSnapshot, s.snapshots, s.snapshotsOf,
 		s.snapshotNamed, s.snapshotLast, s.snapshotNames, s.stacks,

@@ -26,7 +26,8 @@ func HasLowerdirPlus() bool {
 		return KernelAtLeast(6, 5)
 	}
 	defer unix.Close(fs)
-	return unix.FsconfigSetString(fs, "lowerdir+", "/") == nil
+	// Older kernels take any word here, and refuse it when it comes to mounting.
+	return KernelAtLeast(6, 5) && unix.FsconfigSetString(fs, "lowerdir+", "/") == nil
 }
 
 // KernelAtLeast compares the running kernel's version.

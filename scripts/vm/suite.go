@@ -27,7 +27,7 @@ type job struct {
 	env    []string
 }
 
-// jobLimit is for one job, of which the slowest takes a tenth.
+// jobLimit is for one job. On two busy processors the slowest took three minutes.
 const jobLimit = 4 * time.Minute
 
 // projectQuotas tells the tests of quotas where project quotas are on.

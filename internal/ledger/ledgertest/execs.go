@@ -28,6 +28,19 @@ func execIDsCount(t *testing.T, l forkbox.Ledger) {
 	equal(t, len(execs), 12)
 }
 
+func lastExecs(t *testing.T, l forkbox.Ledger) {
+	add(t, l, Box("aaaaaaaaaaaa", "one", 1), Box("bbbbbbbbbbbb", "two", 1), Box("cccccccccccc", "three", 1), Box("dddddddddddd", "four", 2))
+	for _, box := range []string{"aaaaaaaaaaaa", "aaaaaaaaaaaa", "bbbbbbbbbbbb", "dddddddddddd"} {
+		_, err := l.AddExec(t.Context(), exec(box, "true"))
+		noError(t, err)
+	}
+	last, err := l.LastExecs(t.Context(), 1)
+	noError(t, err)
+	equal(t, len(last), 2)
+	equal(t, last["aaaaaaaaaaaa"].ID, "2")
+	equal(t, last["bbbbbbbbbbbb"].ID, "1")
+}
+
 func execIsKeptWhole(t *testing.T, l forkbox.Ledger) {
 	add(t, l, Box("aaaaaaaaaaaa", "one", 1))
 	e, err := l.AddExec(t.Context(), exec("aaaaaaaaaaaa", "sh", "-c", "exit 3"))

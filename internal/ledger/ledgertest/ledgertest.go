@@ -26,6 +26,7 @@ func Run(t *testing.T, open func(t *testing.T) forkbox.Ledger) {
 		{"BoxesByOwnerAndState", boxesByOwnerAndState},
 		{"FindBoxes", findBoxes},
 		{"ExecIDsCount", execIDsCount},
+		{"LastExecs", lastExecs},
 		{"ExecIsKeptWhole", execIsKeptWhole},
 		{"ReceiptIsKeptWhole", receiptIsKeptWhole},
 		{"ReceiptsByOwnerStateAndBox", receiptsByOwnerStateAndBox},

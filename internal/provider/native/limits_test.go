@@ -157,7 +157,7 @@ func TestStats(t *testing.T) {
 	providertest.Eventually(t, "processors are used", func() bool {
 		s, err := r.Instance.(forkbox.Governed).Stats(context.Background())
 		must(t, err)
-		return s.CPU > 20*time.Millisecond && s.Memory > 0 && s.Pids >= 3 && !s.Time.IsZero() && (p.groups == nil || s.MemoryPeak > 0)
+		return s.CPU > 20*time.Millisecond && s.Memory > 0 && s.Pids >= 2 && !s.Time.IsZero() && (p.groups == nil || s.MemoryPeak > 0)
 	})
 }
 
