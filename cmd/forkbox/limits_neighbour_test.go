@@ -17,12 +17,13 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// TestLimitsNeighbour runs each hog in a box with the fitting limit, next to a
+// TestBesideHogs runs each hog in a box with the fitting limit, next to a
 // box with a fixed amount of work and next to a probe of the host. The work
 // takes at most twice its time alone, and the host is refused nothing. It is
 // the one figure about time that is asserted, so it is a ratio of medians,
-// measured in turns, and the best of three.
-func TestLimitsNeighbour(t *testing.T) {
+// measured in turns, and the best of three. It is not called TestLimits…: on an
+// emulated machine, where those run as well, it would say nothing.
+func TestBesideHogs(t *testing.T) {
 	w := newLimitWorld(t, calm)
 	w.needs(forkbox.Memory, forkbox.Pids, forkbox.CPUs)
 	probe := w.probe()
@@ -122,8 +123,8 @@ func (w *limitWorld) probe() func() probed {
 	}
 }
 
-// TestLimitsNeighbourDisk fills a pool beside somebody who works in it.
-func TestLimitsNeighbourDisk(t *testing.T) {
+// TestBesideDiskHog fills a pool beside somebody who works in it.
+func TestBesideDiskHog(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a pool")
 	}

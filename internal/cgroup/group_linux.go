@@ -51,6 +51,31 @@ func (g *Group) make() error {
 	return nil
 }
 
+// What init may have beyond what the execs may.
+const (
+	roomMemory int64 = 64 << 20
+	roomPids   int64 = 64
+)
+
+// divided are the limits of all execs and, a little above them, those of the
+// whole box. Init must neither end because it can have no thread, nor be killed
+// because a tmpfs is full of what belongs to no process. The second limit is
+// for a box that takes its own init over.
+func divided(l forkbox.Limits) (execs, box forkbox.Limits) {
+	execs, box = forkbox.Limits{}, maps.Clone(l)
+	for r, room := range map[forkbox.Resource]int64{forkbox.Memory: roomMemory, forkbox.Pids: roomPids, forkbox.Swap: 0} {
+		v, has := l[r]
+		if !has {
+			continue
+		}
+		execs[r] = v
+		if v != forkbox.Unlimited {
+			box[r] = v + room
+		}
+	}
+	return execs, box
+}
+
 // Set has limits hold for the box from now on, or changes nothing. What is not
 // in l, or is [forkbox.Unlimited], is lifted. What [Host.Holds] does not call
 // enforced is set as far as the kernel takes it, and is no error. Memory that
@@ -64,22 +89,15 @@ func (g *Group) Set(l forkbox.Limits) error {
 	}
 	e := &edit{fresh: g.fresh}
 	g.fresh = false
-	box := maps.Clone(l)
-	delete(box, forkbox.Pids)
-	err := g.host.kernel.limit(e, g.host, g.box, box)
+	execs, box := divided(l)
+	err := g.host.kernel.limit(e, g.host, g.execs(), execs)
 	if err == nil {
-		err = g.limitPids(e, value(l, forkbox.Pids))
+		err = g.host.kernel.limit(e, g.host, g.box, box)
 	}
 	if err != nil {
 		return forkbox.Wrap("set limits", errors.Join(err, e.back()))
 	}
 	return nil
-}
-
-// limitPids leaves init out: it needs a thread now and then, and a Go program
-// that cannot have one ends.
-func (g *Group) limitPids(e *edit, n int64) error {
-	return e.setIfThere(g.execs().dir(pids), "pids.max", orMax(n))
 }
 
 // Init is the way for the box's first process into its group.
@@ -111,6 +129,7 @@ func (g *Group) Stats() (forkbox.Stats, error) {
 	g.host.tallies.Lock()
 	defer g.host.tallies.Unlock()
 	g.host.kernel.stats(g.host, g.box, &s)
+	s.Memory, s.MemoryPeak = g.host.kernel.current(g.execs()), g.host.kernel.peak(g.execs())
 	s.Pids = readNumber(g.execs().dir(pids), "pids.current")
 	s.PidsHits = g.pidsHits()
 	return s, nil

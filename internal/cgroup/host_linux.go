@@ -43,6 +43,7 @@ type kernel interface {
 	// stats fills in what a box uses.
 	stats(h *Host, box node, s *forkbox.Stats)
 	oomKills(n node) int64
+	current(n node) int64
 	peak(n node) int64
 	freeze(n node, still bool) error
 	frozen(n node) (bool, error)

@@ -155,7 +155,9 @@ func unusable(err error) error {
 	if err == nil {
 		err = errors.New("no controller is mounted")
 	}
-	e := forkbox.Errorf(forkbox.Unsupported, "use cgroups", "%w", err)
+	// One for each place that was tried, and one says enough.
+	why, _, _ := strings.Cut(err.Error(), "\n")
+	e := forkbox.Errorf(forkbox.Unsupported, "use cgroups", "%s", why)
 	if os.Geteuid() != 0 {
 		return e.Hint("start the daemon in a group of your own: %s", ownScope)
 	}

@@ -47,6 +47,8 @@ func sum(dir, file, key string) (total int64) {
 
 func (v1) oomKills(n node) int64 { return sum(n.dir(memory), "memory.oom_control", "oom_kill") }
 
+func (v1) current(n node) int64 { return readNumber(n.dir(memory), "memory.usage_in_bytes") }
+
 func (v1) peak(n node) int64 { return readNumber(n.dir(memory), "memory.max_usage_in_bytes") }
 
 func (v1) freeze(n node, still bool) error {

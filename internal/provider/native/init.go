@@ -39,6 +39,7 @@ type pid1 struct {
 	execs  map[string]*child // running
 	byPID  map[int]*child
 	ended  map[string]exited // not yet acknowledged
+	stamps uint64            // given so far
 }
 
 // Init is the whole life of a box's pid 1. It returns, with the exit code, only

@@ -27,6 +27,7 @@ type child struct {
 	out      []*relay
 	stdin    *os.File // the write end of a stdin that stays open for who attaches
 	group    string   // how the name of its cgroup ends
+	stamp    uint64   // of all its processes
 	status   chan syscall.WaitStatus
 	end      chan struct{} // closed when it has ended
 

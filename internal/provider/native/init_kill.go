@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // timeoutGrace is what an exec gets between TERM and KILL when its time is up.
@@ -82,8 +83,8 @@ func (c *child) each(sig syscall.Signal) {
 }
 
 // tree lists the live processes that belong to the exec: those in its cgroup
-// and, as there may be none, its descendants, its session, and orphans that
-// still carry its mark in their environment.
+// or with its stamp, its descendants, its session, and orphans that still carry
+// its mark in their environment.
 func (c *child) tree() []int {
 	all, err := stats()
 	if err != nil {
@@ -97,7 +98,7 @@ func (c *child) tree() []int {
 			if mine[st.pid] || st.pid == 1 || st.state == "Z" {
 				continue
 			}
-			if st.pid == c.pid || mine[st.ppid] || st.session == c.pid || marked(st.pid, mark) || c.inGroup(st.pid) {
+			if st.pid == c.pid || mine[st.ppid] || st.session == c.pid || linux.Stamped(st.pid, c.stamp) || c.inGroup(st.pid) || marked(st.pid, mark) {
 				mine[st.pid], again = true, true
 			}
 		}

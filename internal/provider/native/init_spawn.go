@@ -27,6 +27,7 @@ type spawnArgs struct {
 	ends  []*os.File // the child's ends; ours to close once it has them
 	umask *int
 	enter []*os.File // writing to them enters its cgroup
+	stamp uint64
 }
 
 func (s *spawnArgs) closeChildEnds() { closeAll(s.ends...) }
@@ -47,6 +48,8 @@ func (p *pid1) spawn(c *child, args *execArgs, s *spawnArgs) error {
 	if p.execs[c.id] != nil {
 		return forkbox.Errorf(forkbox.Exists, "run a command", "exec %s runs already", c.id)
 	}
+	p.stamps++
+	s.stamp, c.stamp = p.stamps, p.stamps
 	born, err := s.script(args, p.config).Fork(0)
 	if err != nil {
 		return startError(args.Argv[0], err, args.Dir)
@@ -87,6 +90,7 @@ func (s *spawnArgs) script(args *execArgs, config initConfig) *linux.Script {
 	}
 	b.Session()
 	b.Expendable(expendable)
+	b.Stamp(s.stamp)
 	if s.who != nil {
 		b.Become(s.who.Uid, s.who.Gid, s.who.Groups)
 	}
