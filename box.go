@@ -110,6 +110,9 @@ type Box struct {
 	Kept bool `json:"kept,omitempty"`
 	// Discarded says that its owner threw changes of it away.
 	Discarded bool `json:"discarded,omitempty"`
+	// Saves are the layers that its snapshots consist of, where that matters:
+	// what they take counts against the box's limit.
+	Saves []string `json:"-"`
 	// Bare is a box without what it wrote over its layers: a snapshot, looked
 	// at as if it were one.
 	Bare bool `json:"-"`

@@ -29,10 +29,10 @@ func occupied(t *testing.T) (w *limitWorld, boxes [2]string) {
 	return w, boxes
 }
 
-// TestLimitsAdmission has a third box wait where two may run: its place is
+// TestAdmission has a third box wait where two may run: its place is
 // shown, it is refused with the figure when its time is up, and goes on when
 // there is room.
-func TestLimitsAdmission(t *testing.T) {
+func TestAdmission(t *testing.T) {
 	t.Parallel()
 	w, boxes := occupied(t)
 	third := w.create("third", "").ID
@@ -82,8 +82,8 @@ func (w *limitWorld) placeOf(ticket string) (place forkbox.Waiting) {
 	return place
 }
 
-// TestLimitsPriority has who came last and matters more go first.
-func TestLimitsPriority(t *testing.T) {
+// TestAdmissionByPriority has who came last and matters more go first.
+func TestAdmissionByPriority(t *testing.T) {
 	t.Parallel()
 	w, boxes := occupied(t)
 	order := make(chan string, 3)
@@ -114,9 +114,9 @@ func TestLimitsPriority(t *testing.T) {
 	}
 }
 
-// TestLimitsCommitted adds up what boxes may use, and refuses at once what can
+// TestAdmissionOfMemory adds up what boxes may use, and refuses at once what can
 // never be.
-func TestLimitsCommitted(t *testing.T) {
+func TestAdmissionOfMemory(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, "admission: {memory: 512m, wait: 50ms}\n")
 	w.needs(forkbox.Memory)
@@ -133,8 +133,8 @@ func TestLimitsCommitted(t *testing.T) {
 	w.fails(err, forkbox.Denied, "1g", "512m")
 }
 
-// TestLimitsQuota holds one user to a number of boxes.
-func TestLimitsQuota(t *testing.T) {
+// TestAdmissionQuota holds one user to a number of boxes.
+func TestAdmissionQuota(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, "admission: {wait: 50ms}\nusers: {\"*\": {quota: {boxes: 2, running: 1}}}\n")
 	w.create("one", "")

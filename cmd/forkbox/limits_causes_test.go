@@ -14,8 +14,8 @@ import (
 func TestLimitsCauseEverywhere(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
-	w.needs(forkbox.Memory)
-	w.must("new", "--name", "hog", "--memory", "64m")
+	w.needs(forkbox.Memory, forkbox.Swap)
+	w.must("new", "--name", "hog", "--memory", "64m", "--swap", "0")
 	argv := append([]string{"exec", "hog", "--"}, hogArgv(w.self, "memory", "256m")...)
 	out, said, err := w.cli(argv...)
 	if code := exitCode(err); code != 137 {
@@ -59,13 +59,13 @@ func (w *limitWorld) causeInJSON(box string, cause forkbox.Cause) {
 	}
 }
 
-// TestLimitsRunSaysWhy has the first thing that a newcomer types die at its
+// TestRunSaysWhy has the first thing that a newcomer types die at its
 // limit.
-func TestLimitsRunSaysWhy(t *testing.T) {
+func TestRunSaysWhy(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
-	w.needs(forkbox.Memory)
-	argv := append([]string{"run", "--discard", "--memory", "64m", "--"}, hogArgv(w.self, "memory", "256m")...)
+	w.needs(forkbox.Memory, forkbox.Swap)
+	argv := append([]string{"run", "--discard", "--memory", "64m", "--swap", "0", "--"}, hogArgv(w.self, "memory", "256m")...)
 	_, said, err := w.cli(argv...)
 	if exitCode(err) != 137 || !strings.Contains(said, "memory limit of 64m") {
 		t.Errorf("it ends with %d and says %q", exitCode(err), said)

@@ -12,9 +12,9 @@ import (
 	"github.com/forkbox/forkbox/client"
 )
 
-// TestLimitsDetached starts a command that nobody waits for, lists it, follows
+// TestDetached starts a command that nobody waits for, lists it, follows
 // it, ends it; and one that ends with its box.
-func TestLimitsDetached(t *testing.T) {
+func TestDetached(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	w.create("back", "")
@@ -66,9 +66,9 @@ func (w *limitWorld) endedSo(box, id string, cause forkbox.Cause) {
 	}
 }
 
-// TestLimitsAttach joins a detached command twice: what is written to it
+// TestDetachedAttach joins a detached command twice: what is written to it
 // arrives, and what it says is heard. It outlives who joined, and the daemon.
-func TestLimitsAttach(t *testing.T) {
+func TestDetachedAttach(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	box := w.create("join", "").ID

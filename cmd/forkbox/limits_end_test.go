@@ -48,9 +48,9 @@ func TestLimitsTimeoutForced(t *testing.T) {
 	w.happened(box, forkbox.EventTimedOut)
 }
 
-// TestLimitsTimeout ends what listens to TERM without force, by a timeout of
+// TestTimeoutPolite ends what listens to TERM without force, by a timeout of
 // the exec and by one of its box.
-func TestLimitsTimeout(t *testing.T) {
+func TestTimeoutPolite(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	box := w.create("box-timeout", "timeout=300ms").ID

@@ -18,11 +18,16 @@ import (
 const bombDepth = 9
 
 // hogForkBomb doubles without end. With "stubborn" it goes on trying when it
-// is refused; otherwise it fails, and so do those that it comes from.
+// is refused; otherwise it fails, and so do those that it comes from, and those
+// that come from it end with it.
 func hogForkBomb(args []string) error {
 	depth, stubborn := countArg(args, 1, bombDepth), args[0] == "stubborn"
+	attr := &syscall.SysProcAttr{}
+	if !stubborn {
+		attr.Pdeathsig = syscall.SIGKILL
+	}
 	for n := 0; n < 2 && depth > 0; n++ {
-		_, err := startHog(nil, os.Environ(), "fork-bomb", args[0], strconv.Itoa(depth-1))
+		_, err := startHog(attr, os.Environ(), "fork-bomb", args[0], strconv.Itoa(depth-1))
 		switch {
 		case err != nil && stubborn:
 			time.Sleep(time.Millisecond)

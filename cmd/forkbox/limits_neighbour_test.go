@@ -25,7 +25,7 @@ import (
 // emulated machine, where those run as well, it would say nothing.
 func TestBesideHogs(t *testing.T) {
 	w := newLimitWorld(t, calm)
-	w.needs(forkbox.Memory, forkbox.Pids, forkbox.CPUs)
+	w.needs(forkbox.Memory, forkbox.Swap, forkbox.Pids, forkbox.CPUs)
 	probe := w.probe()
 	quiet := w.create("quiet", "").ID
 	rounds := w.workload(quiet)
@@ -33,9 +33,9 @@ func TestBesideHogs(t *testing.T) {
 		name, limits string
 		argv         []string
 	}{
-		{"memory", "memory=64m", []string{"again", "memory", "512m"}},
-		{"tmpfs", "memory=96m", []string{"again", "memory-tmpfs", "512m"}},
-		{"cache", "memory=64m", []string{"again", "memory-cache", "96m"}},
+		{"memory", "memory=64m swap=0", []string{"again", "memory", "512m"}},
+		{"tmpfs", "memory=96m swap=0", []string{"again", "memory-tmpfs", "512m"}},
+		{"cache", "memory=64m swap=0", []string{"again", "memory-cache", "96m"}},
 		{"bomb", "pids=100", []string{"fork-bomb", "stubborn"}},
 		{"cpu", "cpus=1", []string{"cpu", "8"}},
 		{"flood", "output=1m", []string{"again", "output", "8m"}},

@@ -81,8 +81,8 @@ func TestLimitsPausedSurvives(t *testing.T) {
 	ticks.hears("tick")
 }
 
-// TestLimitsPausedSnapshot saves a box that stands still, and leaves it so.
-func TestLimitsPausedSnapshot(t *testing.T) {
+// TestPausedSnapshot saves a box that stands still, and leaves it so.
+func TestPausedSnapshot(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	box, ticks := w.ticking("saved")
@@ -96,8 +96,8 @@ func TestLimitsPausedSnapshot(t *testing.T) {
 	ticks.hears("tick")
 }
 
-// TestLimitsPausedTTL ends a box in time that stands still.
-func TestLimitsPausedTTL(t *testing.T) {
+// TestPausedTTL ends a box in time that stands still.
+func TestPausedTTL(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	box, ticks := w.ticking("ended")
@@ -108,8 +108,8 @@ func TestLimitsPausedTTL(t *testing.T) {
 	}
 }
 
-// TestLimitsPauseAtRest says that there is nothing to pause.
-func TestLimitsPauseAtRest(t *testing.T) {
+// TestPauseAtRest says that there is nothing to pause.
+func TestPauseAtRest(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	box := w.create("resting", "").ID

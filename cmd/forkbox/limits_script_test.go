@@ -13,10 +13,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestLimitsScripts runs testdata/limits/*.txtar, each with a home and a
+// TestScriptsOfLimits runs testdata/limits/*.txtar, each with a home and a
 // configuration of its own. $HOG is the program that is every hog, and
 // [enforced:memory] says whether this host enforces a limit.
-func TestLimitsScripts(t *testing.T) {
+func TestScriptsOfLimits(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	testscript.Run(t, testscript.Params{

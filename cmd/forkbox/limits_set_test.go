@@ -13,8 +13,8 @@ import (
 func TestLimitsSetMemory(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
-	w.needs(forkbox.Memory)
-	box := w.create("grow", "memory=96m").ID
+	w.needs(forkbox.Memory, forkbox.Swap)
+	box := w.create("grow", "memory=96m swap=0").ID
 	hog := w.begin(box, "", "memory-steps")
 	hog.says("40m")
 	hog.hears("took 40m")
@@ -59,9 +59,9 @@ func TestLimitsSetPids(t *testing.T) {
 func TestLimitsSetAtRest(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
-	w.needs(forkbox.Memory)
+	w.needs(forkbox.Memory, forkbox.Swap)
 	w.create("rest", "")
-	w.must("set", "rest", "--memory", "64m", "--pids", "100")
+	w.must("set", "rest", "--memory", "64m", "--swap", "0", "--pids", "100")
 	done, _ := w.run("rest", "", "memory", "256m")
 	w.oom(done, 64*mib)
 	box := w.box("rest")
@@ -70,8 +70,8 @@ func TestLimitsSetAtRest(t *testing.T) {
 	}
 }
 
-// TestLimitsSetNothing refuses what cannot be set, and leaves all as it was.
-func TestLimitsSetNothing(t *testing.T) {
+// TestSetRefused refuses what cannot be set, and leaves all as it was.
+func TestSetRefused(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm+"limits: {output: 1m, files: 512}\n")
 	w.create("still", "files=100")

@@ -9,9 +9,9 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// TestLimitsTTL ends a box when its time is up: its owner was told before,
+// TestTTL ends a box when its time is up: its owner was told before,
 // nothing can be run in it, its changes are kept, and with more time it goes on.
-func TestLimitsTTL(t *testing.T) {
+func TestTTL(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	box := w.create("short", "ttl=4s").ID
@@ -79,8 +79,8 @@ func (w *limitWorld) read(box string) string {
 	return out
 }
 
-// TestLimitsTTLSurvives kills the daemon: the clock goes on.
-func TestLimitsTTLSurvives(t *testing.T) {
+// TestTTLSurvivesDaemon kills the daemon: the clock goes on.
+func TestTTLSurvivesDaemon(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	box := w.create("short", "ttl=6s").ID
@@ -100,8 +100,8 @@ func TestLimitsTTLSurvives(t *testing.T) {
 	}
 }
 
-// TestLimitsTTLPassesUnseen has the time run out while there is no daemon.
-func TestLimitsTTLPassesUnseen(t *testing.T) {
+// TestTTLPassesUnseen has the time run out while there is no daemon.
+func TestTTLPassesUnseen(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	box := w.create("unseen", "ttl=1s").ID
@@ -113,8 +113,8 @@ func TestLimitsTTLPassesUnseen(t *testing.T) {
 	w.fails(err, forkbox.Busy, "forkbox extend")
 }
 
-// TestLimitsTTLFloor does not extend beyond what the host allows.
-func TestLimitsTTLFloor(t *testing.T) {
+// TestTTLFloor does not extend beyond what the host allows.
+func TestTTLFloor(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm+"limits: {ttl: 2h}\n")
 	box := w.create("floor", "ttl=1h").ID
@@ -126,9 +126,9 @@ func TestLimitsTTLFloor(t *testing.T) {
 	w.fails(w.set(box, "ttl=unlimited"), forkbox.Denied, "2h")
 }
 
-// TestLimitsIdle stops a box in which nothing was run for a while, with what
+// TestIdleLimit stops a box in which nothing was run for a while, with what
 // was left behind in it, and not one in which something runs.
-func TestLimitsIdle(t *testing.T) {
+func TestIdleLimit(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	busy := w.create("busy", "idle=1s").ID

@@ -11,10 +11,10 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// TestLimitsDiskWatched has a limit of disk where this host can only watch:
+// TestDiskWatched has a limit of disk where this host can only watch:
 // refused unless that is accepted, and then the box stands still when it is
 // passed, says so, and goes on with more.
-func TestLimitsDiskWatched(t *testing.T) {
+func TestDiskWatched(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	if how, _ := w.how(forkbox.Disk); how != forkbox.Watched {

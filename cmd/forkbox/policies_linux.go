@@ -5,6 +5,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine"
 	"github.com/forkbox/forkbox/internal/hostload"
@@ -17,6 +19,7 @@ import (
 type policies struct {
 	config policy.Config
 	store  string
+	pool   string // where the pool is mounted; "" without one
 }
 
 // loadPolicies reads the configuration. One that cannot be read is an error:
@@ -27,7 +30,7 @@ func loadPolicies(store string) (policies, error) {
 		path = policy.DefaultPath(os.Geteuid() == 0)
 	}
 	config, err := policy.Load(path)
-	return policies{config, store}, err
+	return policies{config: config, store: store}, err
 }
 
 func (p policies) Resolve(owner forkbox.Owner, wish forkbox.Wish, holds map[forkbox.Resource]forkbox.Holding, box forkbox.Policy, exec bool) (forkbox.Policy, error) {
@@ -43,7 +46,25 @@ func (p policies) Admit(now engine.Committed, want engine.Want) engine.Verdict {
 	for uid, u := range now.ByUser {
 		all.ByUser[uid] = policy.UserCommitted(u)
 	}
-	return engine.Verdict(p.config.Admit(load, all, policy.Want(want)))
+	for _, load := range p.loads(load) {
+		if v := p.config.Admit(load, all, policy.Want(want)); !v.OK {
+			return engine.Verdict(v)
+		}
+	}
+	return engine.Verdict{OK: true}
+}
+
+// loads is how the host does and, where boxes are kept in a pool, the same with
+// the pool's disk: either of the two can be full.
+func (p policies) loads(host hostload.Load) []hostload.Load {
+	var fs unix.Statfs_t
+	if p.pool == "" || unix.Statfs(p.pool, &fs) != nil {
+		return []hostload.Load{host}
+	}
+	pool := host
+	pool.DiskTotal, pool.DiskFree = int64(fs.Blocks)*fs.Bsize, int64(fs.Bavail)*fs.Bsize
+	pool.InodesTotal, pool.InodesFree = 0, 0
+	return []hostload.Load{host, pool}
 }
 
 func (p policies) Patience() time.Duration { return p.config.Admission.Wait }
@@ -54,11 +75,13 @@ func (p policies) short() (bool, string) {
 	if err != nil {
 		return false, ""
 	}
-	kept := p.config.Reserve.Disk.Of(load.DiskTotal)
-	if load.DiskFree >= kept {
-		return false, ""
+	for i, load := range p.loads(load) {
+		if kept := p.config.Reserve.Disk.Of(load.DiskTotal); load.DiskFree < kept {
+			where := []string{"the host", "the pool"}[i]
+			return true, where + " has " + size(load.DiskFree) + " of disk left and keeps " + size(kept) + " for itself"
+		}
 	}
-	return true, "the host has " + size(load.DiskFree) + " of disk left and keeps " + size(kept) + " for itself"
+	return false, ""
 }
 
 // hostPids is the share of all processes of a host that boxes may have.

@@ -33,6 +33,9 @@ func newEngine(ctx context.Context, home string, log *slog.Logger) (_ server.Eng
 	if err := k.open(ctx, log); err != nil {
 		return nil, nil, err
 	}
+	if k.pool != nil {
+		limits.pool = k.pool.Dir()
+	}
 	limits.reserve(k.provider, log)
 	if k.ledger, err = ledger.Open(ctx, filepath.Join(home, "ledger.db")); err != nil {
 		return nil, nil, err
@@ -99,4 +102,16 @@ func (l keptLogs) Read(ctx context.Context, box, exec string, follow bool, ended
 // Exit is how an exec ended whose end no daemon saw.
 func (l keptLogs) Exit(box, exec string) (forkbox.Exit, forkbox.Output, bool) {
 	return execlog.End(l.store.Log(box, exec))
+}
+
+// Trim cuts off what is more than an exec's log can be, with a head for each of
+// its records.
+func (l keptLogs) Trim(box, exec string, limit int64) (cut bool, err error) {
+	const heads, slack = 16, 1 << 20
+	path := l.store.Log(box, exec)
+	info, err := os.Stat(path)
+	if err != nil || info.Size() <= heads*limit+slack {
+		return false, nil // one that is gone is fine
+	}
+	return true, os.Truncate(path, limit)
 }

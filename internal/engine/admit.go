@@ -32,10 +32,13 @@ func (e *Engine) admit(ctx context.Context, want Want, wish forkbox.Wish, what s
 	return e.stand(ctx, w, patience)
 }
 
+// longestWait is how long anybody stands in line, whatever they say.
+const longestWait = 24 * time.Hour
+
 // patience is how long somebody waits.
 func (e *Engine) patience(wish forkbox.Wish) time.Duration {
 	if wish.Wait != nil {
-		return time.Duration(*wish.Wait)
+		return min(time.Duration(*wish.Wait), longestWait)
 	}
 	return e.policies.Patience()
 }
@@ -138,7 +141,7 @@ func (e *Engine) Queue(ctx context.Context, who forkbox.Owner) ([]forkbox.Waitin
 }
 
 // roomFor refuses limits that the host, or its owner's quota, has no room for:
-// nobody waits for those.
+// nobody waits for those. Otherwise they count from here on.
 func (e *Engine) roomFor(was, next forkbox.Box, running bool) error {
 	more := func(r forkbox.Resource) bool { return forkbox.Tighter(valueIn(was.Policy, r), valueIn(next.Policy, r)) }
 	want := Want{
@@ -146,9 +149,10 @@ func (e *Engine) roomFor(was, next forkbox.Box, running bool) error {
 		New: more(forkbox.Disk), Start: running && (more(forkbox.Memory) || more(forkbox.CPUs)),
 	}
 	if e.admitsAll || !want.New && !want.Start {
+		e.queue.changed(was, next, running)
 		return nil
 	}
-	v := e.policies.Admit(e.queue.elsewhere(was), want)
+	v := e.queue.grow(was, next, running, want)
 	if v.OK {
 		return nil
 	}

@@ -116,13 +116,29 @@ func (q *queue) left(want Want) {
 func (q *queue) changed(was, now forkbox.Box, running bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.change(was, now, running)
+	q.round()
+}
+
+func (q *queue) change(was, now forkbox.Box, running bool) {
 	o := q.owned[now.Owner.UID]
 	o.disk += limitIn(now.Policy, forkbox.Disk) - limitIn(was.Policy, forkbox.Disk)
 	q.owned[now.Owner.UID] = o
 	if running {
 		q.running[now.ID] = commitmentOf(now.Owner.UID, now.Policy)
 	}
-	q.round()
+}
+
+// grow has larger limits of a box count, if there is room for them. To look and
+// to count is one step: two that grow at once must not both find the room.
+func (q *queue) grow(was, now forkbox.Box, running bool, want Want) Verdict {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	v := q.policies.Admit(q.elsewhere(was), want)
+	if v.OK {
+		q.change(was, now, running)
+	}
+	return v
 }
 
 // count begins with the boxes that there are.
@@ -135,10 +151,8 @@ func (q *queue) count(boxes []forkbox.Box) {
 	}
 }
 
-// elsewhere is what is committed but for one box.
+// elsewhere is what is committed but for one box. The caller holds mu.
 func (q *queue) elsewhere(box forkbox.Box) Committed {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	was, has := q.running[box.ID]
 	delete(q.running, box.ID)
 	now := q.committed()

@@ -49,11 +49,25 @@ func (e *Engine) tryEnter(ctx context.Context, who forkbox.Owner, id string, wis
 		p.done()
 		return nil, false, err
 	}
-	if p != nil && in.box.State == forkbox.Stopped && !p.want.Start {
+	if p != nil && in.box.State == forkbox.Stopped && (!p.want.Start || e.outgrew(in.box, p.want)) {
 		in.leave()
 		return nil, true, nil
 	}
 	return in, false, nil
+}
+
+// outgrew says whether a box was given larger limits while it waited for a
+// place for smaller ones.
+func (e *Engine) outgrew(box forkbox.Box, admitted Want) bool {
+	if e.renewed(&box) != nil {
+		return false // it will be refused where that is said
+	}
+	for _, r := range []forkbox.Resource{forkbox.Memory, forkbox.CPUs} {
+		if forkbox.Tighter(valueIn(admitted.Policy, r), valueIn(box.Policy, r)) {
+			return true
+		}
+	}
+	return false
 }
 
 // placeFor waits for a place.

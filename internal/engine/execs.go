@@ -109,6 +109,10 @@ func (e *Engine) Kill(ctx context.Context, who forkbox.Owner, ref, id string, gr
 		_, err := e.endedMeanwhile(ctx, exec)
 		return err
 	}
+	if box.Paused != "" { // what stands still hears no signal
+		return forkbox.Errorf(forkbox.Busy, "kill exec", "%s is paused: %s", box.Name, box.Paused).
+			Hint("let it go on: forkbox resume %s", box.Name).Hint("end all of it: forkbox stop %s", box.Name)
+	}
 	h.setKilled(x, &ending{cause: forkbox.CauseStopped, by: byUser(who)})
 	if err := a.instance.Kill(ctx, exec.ID, grace); err != nil && !isNotFound(err) {
 		h.setKilled(x, nil)

@@ -36,6 +36,8 @@ func (e *Engine) extended(op string, box forkbox.Box, by time.Duration) (forkbox
 	switch {
 	case by <= 0:
 		return box, forkbox.Errorf(forkbox.Invalid, op, "%s is not a time to extend it by", by)
+	case by > longestSpan:
+		return box, forkbox.Errorf(forkbox.Invalid, op, "%s is too long a time", by).Hint("the longest is a hundred years")
 	case box.Ends == nil:
 		return box, forkbox.Errorf(forkbox.Invalid, op, "%s has no end", box.Name).
 			Hint("give it one: forkbox set %s --ttl 2h", box.Name)

@@ -94,8 +94,12 @@ func (e *Engine) ImportWith(ctx context.Context, who forkbox.Owner, r io.Reader,
 		return in, err
 	}
 	defer pass.done()
-	arrived, release, err := e.unpack(ctx, p, who, r)
-	if err != nil {
+	unpacking, watched := e.whileThereIsRoom(ctx, op)
+	arrived, release, err := e.unpack(unpacking, p, who, r)
+	if err = watched(err); err != nil {
+		if release != nil {
+			release()
+		}
 		return in, forkbox.Wrap(op, err)
 	}
 	defer release()
@@ -193,6 +197,14 @@ func (e *Engine) AddBase(ctx context.Context, who forkbox.Owner, kind, name stri
 		return base, err
 	}
 	defer end()
+	// What is brought takes disk before any box is made of it.
+	pass, err := e.admit(ctx, Want{Owner: who, New: true}, forkbox.Wish{}, op)
+	if err != nil {
+		return base, err
+	}
+	defer pass.done()
+	ctx, watched := e.whileThereIsRoom(ctx, op)
+	defer func() { err = watched(err) }()
 	switch kind {
 	case "tar":
 		e.shelf.roots.RLock()

@@ -15,8 +15,12 @@ type instant struct {
 	since time.Duration
 }
 
+// longestSpan is more than anybody waits.
+const longestSpan = 100 * 365 * 24 * time.Hour
+
 // in is the moment so much later.
 func (c instant) in(d time.Duration) *forkbox.Moment {
+	d = min(d, longestSpan) // sums of two do not overflow
 	// Without Go's own reading of a third clock, which stands still while the
 	// host sleeps and which comparisons would prefer.
 	return &forkbox.Moment{Time: c.time.Add(d).Round(0), Boot: c.boot, Since: c.since + d}

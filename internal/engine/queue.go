@@ -118,8 +118,10 @@ type class struct{ fresh, start, exec bool }
 
 func (w Want) class() class { return class{w.New, w.Start, w.Exec} }
 
-// round admits whoever can be, in order. Nobody overtakes another of their
-// class, unless that one waits for room in their own quota. The caller holds mu.
+// round admits whoever can be, in order. Nobody overtakes another command or box
+// of their own, nor one of a higher priority. Others they do overtake: somebody
+// who waits for more than there will ever be must not keep everybody waiting.
+// The caller holds mu.
 func (q *queue) round() {
 	if len(q.waiting) == 0 {
 		return
@@ -128,26 +130,26 @@ func (q *queue) round() {
 		class
 		uid int
 	}
-	full, users := map[class]string{}, map[own]string{}
+	first, before := map[class]int{}, map[own]int{}
 	now := q.committed()
 	q.waiting = slices.DeleteFunc(slices.Clone(q.waiting), func(w *waiter) bool {
-		c := w.want.class()
+		c, r := w.want.class(), rank(w.priority)
 		mine := own{c, w.want.Owner.UID}
-		if why := orElse(full[c], users[mine]); why != "" {
-			w.why = why
-			return false
-		}
 		v := q.policies.Admit(now, w.want)
+		above, waits := first[c]
+		if ahead := before[mine]; v.OK && (ahead > 0 || waits && above < r) {
+			v = Verdict{Wait: true, Why: "others wait before it"}
+		}
 		if v.OK || !v.Wait {
 			q.answer(w, v)
 			now = q.committed()
 			return true
 		}
 		w.why = orElse(v.Why, "the host is full")
-		if q.policies.Admit(without(now, mine.uid), w.want).OK {
-			users[mine] = w.why
-		} else {
-			full[c] = w.why
+		before[mine]++
+		// One that has to wait for its owner's quota is in nobody's way.
+		if !waits && !q.policies.Admit(without(now, mine.uid), w.want).OK {
+			first[c] = r
 		}
 		return false
 	})

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -35,6 +36,37 @@ func (e *Engine) guardReserve() {
 	})
 }
 
+// whileThereIsRoom is a context that ends when the host's reserve is reached:
+// what is being unpacked is written with root's rights, and no box can be paused
+// for it. done turns the error that comes of it into why.
+func (e *Engine) whileThereIsRoom(ctx context.Context, op string) (_ context.Context, done func(error) error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if e.reserve != nil {
+		e.work.Go(func() {
+			tick := time.NewTicker(e.watchEvery)
+			defer tick.Stop()
+			for {
+				if short, why := e.reserve(); short {
+					cancel(forkbox.Errorf(forkbox.Busy, op, "%s", why).Hint("make room first: forkbox gc"))
+				}
+				select {
+				case <-tick.C:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	return ctx, func(err error) error {
+		var full *forkbox.Error
+		if errors.As(context.Cause(ctx), &full) && err != nil {
+			err = full
+		}
+		cancel(nil)
+		return err
+	}
+}
+
 // ward is a box that runs.
 type ward struct {
 	h     *handle
@@ -47,6 +79,9 @@ type ward struct {
 func (e *Engine) saveReserve() {
 	short, why := e.reserve()
 	wards := e.wards()
+	for _, w := range wards {
+		e.trimLogs(w)
+	}
 	if !short {
 		for _, w := range wards {
 			if strings.HasPrefix(w.h.pausedWhy(w.a), reserved) {

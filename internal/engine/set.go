@@ -29,7 +29,12 @@ func (e *Engine) Set(ctx context.Context, who forkbox.Owner, ref string, wish fo
 		if err := e.roomFor(*box, next, a != nil); err != nil {
 			return err
 		}
-		return e.set(context.WithoutCancel(ctx), h, a, box, next)
+		was := *box
+		err = e.set(context.WithoutCancel(ctx), h, a, box, next)
+		if err != nil {
+			e.queue.changed(next, was, a != nil) // it had been counted
+		}
+		return err
 	})
 }
 
@@ -67,7 +72,6 @@ func (e *Engine) set(ctx context.Context, h *handle, a *attached, box *forkbox.B
 	if a != nil {
 		h.govern(a, next)
 	}
-	e.queue.changed(was, next, a != nil)
 	e.tell(next, forkbox.EventLimits, "", differences(was, next))
 	return nil
 }
@@ -81,6 +85,10 @@ func (e *Engine) limit(ctx context.Context, a *attached, box forkbox.Box) error 
 	var running forkbox.Instance
 	if a != nil {
 		running = a.instance
+	}
+	box, err := e.withSaves(ctx, box)
+	if err != nil {
+		return err
 	}
 	return g.Limit(ctx, box, running)
 }

@@ -60,6 +60,9 @@ func (e *Engine) used(ctx context.Context, h *handle, a *attached, age time.Dura
 	if err != nil {
 		return usage{}, err
 	}
+	if box, err = e.withSaves(ctx, box); err != nil {
+		return usage{}, err
+	}
 	bytes, inodes, err := g.Used(ctx, box)
 	a.meter.at, a.meter.cost = time.Now(), time.Since(begin) // also of one that failed
 	if err == nil {

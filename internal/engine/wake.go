@@ -54,6 +54,10 @@ func (e *Engine) begins(box *forkbox.Box) {
 
 // launch starts an instance. clean says whether one that failed is gone.
 func (e *Engine) launch(ctx context.Context, h *handle, box forkbox.Box) (clean bool, err error) {
+	box, err = e.withSaves(ctx, box)
+	if err != nil {
+		return true, err
+	}
 	instance, err := e.provider.Start(ctx, box)
 	if err != nil {
 		return true, err

@@ -86,13 +86,21 @@ func (p *Provider) quota(ctx context.Context, box forkbox.Box, had bool) error {
 		return nil
 	}
 	if limited {
-		saved, err := p.store.Saved(box.ID, box.Layers)
+		saved, err := p.store.Saved(box.ID, saves(box))
 		if err != nil {
 			return err
 		}
 		bytes = max(1, bytes-saved)
 	}
 	return forkbox.Wrap("limit the box's disk", p.store.SetQuota(ctx, box.ID, bytes, inodes))
+}
+
+// saves are the layers in which a box has kept what it wrote.
+func saves(box forkbox.Box) []string {
+	if box.Saves != nil {
+		return box.Saves
+	}
+	return box.Layers
 }
 
 // held is a limit that the host enforces.
@@ -110,7 +118,7 @@ func (p *Provider) Used(ctx context.Context, box forkbox.Box) (bytes, inodes int
 	if err != nil {
 		return 0, 0, err
 	}
-	saved, err := p.store.Saved(box.ID, box.Layers)
+	saved, err := p.store.Saved(box.ID, saves(box))
 	return bytes + saved, max(0, inodes), err // below zero where nobody counts them
 }
 
