@@ -39,7 +39,7 @@ func (c instant) again(m forkbox.Moment) *forkbox.Moment { return c.in(c.left(m)
 
 // later is a moment put off: one that has passed counts from now.
 func (c instant) later(m forkbox.Moment, d time.Duration) *forkbox.Moment {
-	return c.in(max(0, c.left(m)) + d)
+	return c.in(max(0, c.left(m)) + min(d, longestSpan))
 }
 
 // jumped is by how much the clock that people set was set between two instants.
