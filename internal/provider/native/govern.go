@@ -6,6 +6,7 @@ import (
 	"context"
 	"maps"
 	"path/filepath"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/cgroup"
@@ -123,16 +124,52 @@ func (p *Provider) Used(ctx context.Context, box forkbox.Box) (bytes, inodes int
 }
 
 // Pause has the box's processes stand still, but not its init, which goes on
-// answering.
+// answering. No exec is being started meanwhile: a process that enters a group
+// that stands still would do so before it is anybody's program.
 func (i *instance) Pause(ctx context.Context) error {
+	if err := i.noStarts(ctx); err != nil {
+		return err
+	}
+	defer i.starts.Unlock()
+	if err := i.freeze(ctx); err != nil {
+		return err
+	}
+	i.still.Store(true)
+	return nil
+}
+
+func (i *instance) freeze(ctx context.Context) error {
 	if i.group != nil {
 		return i.group.Freeze(ctx)
 	}
 	return freezer.Freeze(ctx, i.process.PID, i.frozenNote())
 }
 
-// Resume lets them go on.
+// startLimit is how long a pause waits for what is being started.
+const startLimit = 10 * time.Second
+
+// noStarts keeps execs from being started, until starts is unlocked.
+func (i *instance) noStarts(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for !i.starts.TryLock() {
+		select {
+		case <-ctx.Done():
+			return forkbox.Errorf(forkbox.Busy, "pause the box", "a command is being started in it: %w", ctx.Err()).Hint("try again")
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// Resume lets them go on. It waits for nothing: whoever stops a box begins with
+// it.
 func (i *instance) Resume(ctx context.Context) error {
+	i.still.Store(false)
+	return i.thaw(ctx)
+}
+
+func (i *instance) thaw(ctx context.Context) error {
 	if i.group != nil {
 		return i.group.Thaw(ctx)
 	}
@@ -147,15 +184,27 @@ func (i *instance) paused() (bool, error) {
 	return freezer.Frozen(i.frozenNote()), nil
 }
 
-// standStill pauses the box unless it is paused already; goOn takes that back.
+// standStill has the box stand still unless it does already; goOn takes that
+// back. Execs wait meanwhile.
 func (i *instance) standStill(ctx context.Context) (goOn func() error, err error) {
-	if already, err := i.paused(); already || err != nil {
-		return func() error { return nil }, err
-	}
-	if err := i.Pause(ctx); err != nil {
+	if err := i.noStarts(ctx); err != nil {
 		return nil, err
 	}
-	return func() error { return i.Resume(context.WithoutCancel(ctx)) }, nil
+	already, err := i.paused()
+	if err == nil && !already {
+		err = i.freeze(ctx)
+	}
+	if err != nil {
+		i.starts.Unlock()
+		return nil, err
+	}
+	return func() error {
+		defer i.starts.Unlock()
+		if already {
+			return nil
+		}
+		return i.thaw(context.WithoutCancel(ctx))
+	}, nil
 }
 
 // frozenNote says what has to be let go on should the daemon die meanwhile.

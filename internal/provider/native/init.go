@@ -118,7 +118,7 @@ func (p *pid1) converse(conn *wire.Conn) {
 		if err != nil {
 			break
 		}
-		if req.Verb == doExec || req.Verb == doClaim { // in the order they were given
+		if req.Verb == doClaim { // before what comes next
 			_ = conn.Send(p.answer(req, files))
 		} else {
 			go func() { _ = conn.Send(p.answer(req, files)) }()

@@ -43,29 +43,44 @@ func (p *pid1) spawn(c *child, args *execArgs, s *spawnArgs) error {
 	if slices.ContainsFunc(slices.Concat(args.Argv, s.env, []string{s.path, s.dir}), hasNUL) {
 		return forkbox.Errorf(forkbox.Invalid, "run a command", "an argument or variable has a zero byte")
 	}
+	born, err := p.fork(c, args, s)
+	if err != nil {
+		return err
+	}
+	// Without the lock: a program on a filesystem that hangs must not keep init
+	// from answering.
+	if _, err := born.Wait(spawnLimit); err != nil {
+		_ = syscall.Kill(born.PID, syscall.SIGKILL) // where it hangs; else it is gone
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.execs, c.id)
+		delete(p.byPID, born.PID)
+		return startFailed(args, err)
+	}
+	return nil
+}
+
+// fork takes the lock, so that a child that ends at once is already known.
+func (p *pid1) fork(c *child, args *execArgs, s *spawnArgs) (*linux.Child, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.execs[c.id] != nil {
-		return forkbox.Errorf(forkbox.Exists, "run a command", "exec %s runs already", c.id)
+		return nil, forkbox.Errorf(forkbox.Exists, "run a command", "exec %s runs already", c.id)
 	}
 	p.stamps++
 	s.stamp, c.stamp = p.stamps, p.stamps
 	born, err := s.script(args, p.config).Fork(0)
 	if err != nil {
-		return startError(args.Argv[0], err, args.Dir)
+		return nil, startError(args.Argv[0], err, args.Dir)
 	}
 	unix.Close(born.PIDFD)
 	select {
 	case p.spawned <- struct{}{}:
 	default:
 	}
-	if _, err := born.Wait(spawnLimit); err != nil {
-		_ = syscall.Kill(born.PID, syscall.SIGKILL) // where it hangs; else it is gone
-		return startFailed(args, err)
-	}
 	c.pid = born.PID
 	p.execs[c.id], p.byPID[born.PID] = c, c
-	return nil
+	return born, nil
 }
 
 func hasNUL(text string) bool { return strings.IndexByte(text, 0) >= 0 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -28,6 +29,8 @@ type instance struct {
 	group   *cgroup.Group // nil where the host has none for us
 	done    chan struct{}
 	later   func(func()) // does something in the background
+	starts  sync.RWMutex // held to start an exec; alone, by who stops everything
+	still   atomic.Bool  // it is paused
 
 	mu     sync.Mutex
 	number int
@@ -133,6 +136,11 @@ func gone(v verb, err error) error {
 func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, owner forkbox.Owner, stdio forkbox.Stdio, log *os.File, logCap int64) error {
 	defer stdio.Close()
 	defer closeAll(log)
+	i.starts.RLock()
+	defer i.starts.RUnlock()
+	if i.still.Load() {
+		return forkbox.Errorf(forkbox.Busy, "run "+name(spec.Argv), "the box is paused")
+	}
 	args := &execArgs{ExecSpec: spec, Owner: owner, LogCap: logCap}
 	var files []*os.File
 	for n, f := range []*os.File{stdio.In, stdio.Out, stdio.Err, log} {
@@ -193,12 +201,14 @@ func (i *instance) Resize(ctx context.Context, id string, size forkbox.Size) err
 }
 
 func (i *instance) Processes(ctx context.Context) ([]forkbox.Process, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
 	rep, err := i.call(ctx, request{Verb: doList})
 	return rep.Processes, err
 }
 
-// rootLimit is how long init may take to show that it lives.
-const rootLimit = 10 * time.Second
+// answerLimit is how long init may take to show that it lives.
+const answerLimit = 10 * time.Second
 
 // Root opens the root directory of init. A pid is only a number: were init
 // gone, it could name a process of the host by now, and its root would be
@@ -212,7 +222,7 @@ func (i *instance) Root() (*os.File, error) {
 		return nil, forkbox.Errorf(forkbox.Busy, op, "%w", err)
 	}
 	root := os.NewFile(uintptr(fd), name)
-	ctx, cancel := context.WithTimeout(context.Background(), rootLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
 	defer cancel()
 	if _, err := i.call(ctx, request{Verb: doAck}); err != nil {
 		root.Close()

@@ -125,6 +125,7 @@ func (p *Provider) Attach(ctx context.Context, box forkbox.Box) (forkbox.Instanc
 		return nil, forkbox.Wrap(op, err)
 	}
 	i := newInstance(wire.New(conn), process, p.socket(box.ID), p.groupOf(process), box.Policy, p.spares.later)
+	i.still.Store(box.Paused != "")
 	if box.Paused == "" { // an earlier daemon may have died while it stood still
 		if err := i.Resume(ctx); err != nil {
 			p.log.Error("a box stays frozen", "box", box.ID, "error", err)
