@@ -62,7 +62,7 @@ func hogCPU(args []string) error {
 	fmt.Println("spins")
 	for range countArg(args, 0, 1) {
 		go func() {
-			for x := 1; ; x = x*3 + 1 { //nolint:staticcheck // that is the point
+			for x := 1; ; x = x*3 + 1 {
 				_ = x
 			}
 		}()

@@ -62,8 +62,8 @@ func processesWith(arg, program string) (found []string) {
 	return found
 }
 
-// TestLimitsPidsOfExec has an exec with fewer than its box.
-func TestLimitsPidsOfExec(t *testing.T) {
+// TestPidsOfExec has an exec with fewer than its box.
+func TestPidsOfExec(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	w.needs(forkbox.Pids)

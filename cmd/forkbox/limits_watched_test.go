@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -56,28 +57,48 @@ func TestLimitsRefused(t *testing.T) {
 		forkbox.ReadBytes: "10m", forkbox.WriteBytes: "10m", forkbox.ReadOps: "100", forkbox.WriteOps: "100",
 		forkbox.Files: "100", forkbox.Kept: "1m", forkbox.Timeout: "1h", forkbox.TTL: "1h", forkbox.Idle: "1h",
 	}
+	enforced := forkbox.Limits{}
 	for _, r := range forkbox.Resources {
-		name := strings.ReplaceAll(string(r), "-", "")
-		how, why := w.how(r)
 		wish := forkbox.Wish{Limits: limits(t, string(r)+"="+values[r])}
-		box, err := w.tryCreate(name, wish)
-		if how == forkbox.Enforced {
-			w.ok(err)
-			w.does(box.ID, "worker", "1")
+		if how, _ := w.how(r); how == forkbox.Enforced {
+			enforced[r] = wish.Limits[r]
 			continue
 		}
-		t.Logf("%s is %s here: %s", r, how, why)
-		w.fails(err, forkbox.Unsupported, string(r), "best-effort")
-		var refusal *forkbox.Error
-		if !errors.As(err, &refusal) || len(refusal.Hints) < 2 || strings.Contains(refusal.Why, "\n") {
-			t.Errorf("%s is refused with more than one line, or without a remedy: %q", r, err)
-		}
-		wish.BestEffort = true
-		box, err = w.tryCreate(name, wish)
-		w.ok(err)
-		if rule := box.Policy[r]; rule.How != how || rule.Why == "" || rule.Value == forkbox.Unlimited {
-			t.Errorf("%s is told as %+v", r, rule)
-		}
-		w.does(box.ID, "worker", "1")
+		w.refusesUnlessAccepted(r, wish)
+	}
+	box, err := w.tryCreate("enforced", forkbox.Wish{Limits: enforced})
+	w.ok(err)
+	w.does(box.ID, "worker", "1")
+	box, err = w.tryCreate("everything", forkbox.Wish{Limits: allOf(t, values), BestEffort: true})
+	w.ok(err)
+	w.does(box.ID, "worker", "1")
+}
+
+func allOf(t *testing.T, values map[forkbox.Resource]string) forkbox.Limits {
+	all := forkbox.Limits{}
+	for r, v := range values {
+		maps.Copy(all, limits(t, string(r)+"="+v))
+	}
+	return all
+}
+
+// refusesUnlessAccepted finds a limit refused that the host does not enforce,
+// in one line and with a remedy, and told as it is where that is accepted.
+func (w *limitWorld) refusesUnlessAccepted(r forkbox.Resource, wish forkbox.Wish) {
+	w.Helper()
+	name := strings.ReplaceAll(string(r), "-", "")
+	how, why := w.how(r)
+	w.Logf("%s is %s here: %s", r, how, why)
+	_, err := w.tryCreate(name, wish)
+	w.fails(err, forkbox.Unsupported, string(r), "best-effort")
+	var refusal *forkbox.Error
+	if !errors.As(err, &refusal) || len(refusal.Hints) < 2 || strings.Contains(refusal.Why, "\n") {
+		w.Errorf("%s is refused with more than one line, or without a remedy: %q", r, err)
+	}
+	wish.BestEffort = true
+	box, err := w.tryCreate(name, wish)
+	w.ok(err)
+	if rule := box.Policy[r]; rule.How != how || rule.Why == "" || rule.Value == forkbox.Unlimited {
+		w.Errorf("%s is told as %+v", r, rule)
 	}
 }

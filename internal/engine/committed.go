@@ -64,22 +64,27 @@ func (q *queue) rests(id string) {
 // made notes that a new box is there, for which there was a place.
 func (q *queue) made(box forkbox.Box) {
 	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.own(box, 1)
 	q.arrived(box)
-	q.mu.Unlock()
-	q.exists(box, 1)
+	q.round()
 }
 
 // exists notes that a box is there, or with a by of -1 that it is gone.
 func (q *queue) exists(box forkbox.Box, by int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.own(box, by)
+	q.round()
+}
+
+func (q *queue) own(box forkbox.Box, by int) {
 	o := q.owned[box.Owner.UID]
 	o.boxes, o.disk = o.boxes+by, o.disk+int64(by)*limitIn(box.Policy, forkbox.Disk)
 	q.owned[box.Owner.UID] = o
 	if o.boxes <= 0 {
 		delete(q.owned, box.Owner.UID)
 	}
-	q.round()
 }
 
 // arrived notes that a box is there whose place is still held: it must not

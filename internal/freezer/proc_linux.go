@@ -40,11 +40,6 @@ func state(pid int) byte {
 	return 0
 }
 
-func isZombie(pid int) bool {
-	s := state(pid)
-	return s == 'Z' || s == 'X' || s == 0
-}
-
 // started tells processes with the same pid apart: ticks since boot.
 type started string
 
