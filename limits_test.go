@@ -88,3 +88,11 @@ func TestTighter(t *testing.T) {
 		}
 	}
 }
+
+func TestLimitsThatCannotBeCounted(t *testing.T) {
+	for r, v := range map[Resource]int64{Memory: 1<<63 - 1, CPUs: 1 << 40, TTL: 1<<63 - 1, Disk: 1 << 61} {
+		if err := (Limits{r: v}).Check(); CodeOf(err) != Invalid {
+			t.Errorf("%s %d: %v", r, v, err)
+		}
+	}
+}

@@ -46,11 +46,23 @@ func checkLimit(r Resource, v int64) error {
 	if !has {
 		min = 1
 	}
+	if most := mostOf(r); v > most {
+		return Errorf(Invalid, "set the limit "+string(r), "%s is more than can be counted", FormatLimit(r, v)).
+			Hint("the most is %s; or say unlimited", FormatLimit(r, most))
+	}
 	if v != Unlimited && v < min {
 		return Errorf(Invalid, "set the limit "+string(r), "%s is too little", FormatLimit(r, v)).
 			Hint("the least is %s", FormatLimit(r, min))
 	}
 	return nil
+}
+
+// mostOf is what the kernel takes, with room for what is added to it.
+func mostOf(r Resource) int64 {
+	if r == CPUs {
+		return 1 << 30
+	}
+	return 1 << 60
 }
 
 // Check refuses limits of things that do not exist, and senseless values.

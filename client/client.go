@@ -25,6 +25,9 @@ type Client struct {
 	// should start a daemon and return when that one listens. Set it before
 	// the first call.
 	Redial func(ctx context.Context) error
+	// Note, where set, is told what happens to the box of an exec that the
+	// caller waits for: that it was paused, and why.
+	Note func(text string)
 }
 
 // New makes a client. It does not connect.

@@ -29,6 +29,8 @@ type Message struct {
 	Error   *forkbox.Error `json:"error,omitempty"`
 	Signal  int            `json:"signal,omitempty"`
 	Size    *forkbox.Size  `json:"size,omitempty"`
+	// Text is what the caller should know while the exec runs.
+	Text string `json:"text,omitempty"`
 	// Stopped says that the box was stopped, as the request asked.
 	Stopped bool `json:"stopped,omitempty"`
 }
@@ -40,6 +42,7 @@ const (
 	MsgStarted = "started"
 	MsgError   = "error"
 	MsgExit    = "exit"
+	MsgNote    = "note" // the box was paused, or goes on
 	MsgSignal  = "signal"
 	MsgResize  = "resize"
 	// MsgGiveUp takes back what still waits for its place in the queue. The
@@ -148,9 +151,12 @@ func (s *Session) receive() {
 		if err != nil {
 			return
 		}
-		if msg.Type == MsgExit && msg.Exec != nil {
+		switch {
+		case msg.Type == MsgExit && msg.Exec != nil:
 			s.exit, s.stopped = msg.Exec, msg.Stopped
 			return
+		case msg.Type == MsgNote && s.client.Note != nil:
+			s.client.Note(msg.Text)
 		}
 	}
 }

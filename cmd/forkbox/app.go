@@ -50,6 +50,7 @@ func (a *app) execute(ctx context.Context) int {
 func (a *app) client() *client.Client {
 	c := a.shyClient()
 	c.Redial = func(ctx context.Context) error { return a.startDaemon(ctx, c) }
+	c.Note = func(text string) { a.say("note: %s", printable(text)) }
 	return c
 }
 

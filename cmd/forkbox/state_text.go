@@ -11,7 +11,7 @@ import (
 func stateText(b forkbox.Box) string {
 	words := []string{string(b.State)}
 	if b.Paused != "" {
-		words = append(words, "paused")
+		words = append(words, "paused ("+printable(b.Paused)+")")
 	}
 	if b.Ends != nil {
 		words = append(words, endsText(b.Ends))

@@ -119,3 +119,13 @@ func isBusy(err error) bool { return errors.Is(err, unix.EBUSY) }
 func isGone(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ESRCH)
 }
+
+// pidsMax is a limit as the kernel takes it: from as many as there can be at all
+// on, there is none.
+func pidsMax(n int64) string {
+	const most = 1 << 22
+	if n >= most {
+		n = forkbox.Unlimited
+	}
+	return orMax(n)
+}

@@ -20,7 +20,7 @@ func (v v1) limit(e *edit, h *Host, n node, l forkbox.Limits) error {
 			return err
 		}
 	}
-	if err := e.setIfThere(n.dir(pids), "pids.max", orMax(value(l, forkbox.Pids))); err != nil {
+	if err := e.setIfThere(n.dir(pids), "pids.max", pidsMax(value(l, forkbox.Pids))); err != nil {
 		return err
 	}
 	return v.io(e, n.dir(disk), h.devices(), l)

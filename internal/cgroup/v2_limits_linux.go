@@ -17,7 +17,7 @@ func (v v2) limit(e *edit, h *Host, n node, l forkbox.Limits) error {
 	share := orMax(quotaOf(value(l, forkbox.CPUs))) + fmt.Sprintf(" %d", period)
 	for file, text := range map[string]string{
 		"memory.swap.max": orMax(value(l, forkbox.Swap)),
-		"pids.max":        orMax(value(l, forkbox.Pids)),
+		"pids.max":        pidsMax(value(l, forkbox.Pids)),
 		"cpu.max":         share,
 	} {
 		if err := e.setIfThere(dir, file, text); err != nil {

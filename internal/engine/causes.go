@@ -109,7 +109,7 @@ const lookLimit = 5 * time.Second
 // blameDisk says that an exec failed for want of disk where the box has none
 // left.
 func (e *Engine) blameDisk(h *handle, a *attached, exit forkbox.Exit) forkbox.Exit {
-	failed := exit.Cause == forkbox.CauseExited || exit.Cause == forkbox.CauseSignalled
+	failed := exit.Cause == forkbox.CauseExited || exit.Cause == forkbox.CauseSignalled && wantOfDisk[exit.Signal]
 	policy := h.policy(a)
 	if !failed || exit.Code == 0 || h.ending(a) != nil || !limitsDisk(policy) {
 		return exit
@@ -130,6 +130,10 @@ func (e *Engine) blameDisk(h *handle, a *attached, exit forkbox.Exit) forkbox.Ex
 	}
 	return exit
 }
+
+// wantOfDisk are the signals that the want of disk can end in. Who is
+// interrupted did not fail.
+var wantOfDisk = map[string]bool{"SIGABRT": true, "SIGBUS": true, "SIGXFSZ": true, "SIGSEGV": true}
 
 func limitsDisk(p forkbox.Policy) bool {
 	_, disk := p.Of(forkbox.Disk)

@@ -266,6 +266,7 @@ func (c *session) finish(req client.ExecRequest) error {
 		exec, err := c.Engine.Wait(ctx, who(c.req), running.Box, running.ID)
 		ended <- end{exec, err}
 	}()
+	go c.tellPauses(ctx, running.Box)
 	select {
 	case e := <-ended:
 		if e.err != nil {
