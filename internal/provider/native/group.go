@@ -67,6 +67,16 @@ func grouped(policy forkbox.Policy) forkbox.Limits {
 			l[r] = rule.Value
 		}
 	}
+	return unswapped(l)
+}
+
+// unswapped has a limit of memory mean memory, and not that the rest goes to
+// swap, unless somebody says how much may.
+func unswapped(l forkbox.Limits) forkbox.Limits {
+	_, said := l[forkbox.Swap]
+	if v, has := l[forkbox.Memory]; has && v != forkbox.Unlimited && !said {
+		l[forkbox.Swap] = 0
+	}
 	return l
 }
 
@@ -94,7 +104,7 @@ func (i *instance) into(id string, limits forkbox.Limits, args *execArgs) (*cgro
 			own[r] = v
 		}
 	}
-	sub, err := i.group.Exec(id, own)
+	sub, err := i.group.Exec(id, unswapped(own))
 	if err != nil {
 		return nil, forkbox.Wrap("make the exec's cgroup", err)
 	}
