@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -104,14 +105,16 @@ func (l keptLogs) Exit(box, exec string) (forkbox.Exit, forkbox.Output, bool) {
 	return execlog.End(l.store.Log(box, exec))
 }
 
-// Trim cuts off what is more than an exec's log can be, with a head for each of
-// its records.
-func (l keptLogs) Trim(box, exec string, limit int64) (cut bool, err error) {
-	const heads, slack = 16, 1 << 20
-	path := l.store.Log(box, exec)
-	info, err := os.Stat(path)
-	if err != nil || info.Size() <= heads*limit+slack {
-		return false, nil // one that is gone is fine
+// Trim cuts off what is more than a log can well be, with a head for each of its
+// records.
+func (l keptLogs) Trim(box string, limit int64) (cut int, err error) {
+	const heads, slack = 4, 1 << 20
+	logs, err := filepath.Glob(l.store.Log(box, "*"))
+	for _, path := range logs {
+		if info, serr := os.Lstat(path); serr == nil && info.Size() > heads*limit+slack {
+			cut++
+			err = errors.Join(err, os.Truncate(path, limit))
+		}
 	}
-	return true, os.Truncate(path, limit)
+	return cut, err
 }

@@ -17,6 +17,9 @@ func (e *Engine) admit(ctx context.Context, want Want, wish forkbox.Wish, what s
 	if e.admitsAll {
 		return nil, nil
 	}
+	if e.queue.crowded(want.Owner.UID) {
+		return nil, forkbox.Errorf(forkbox.Busy, what, "too many wait already").Hint("see them: forkbox queue")
+	}
 	patience, now := e.patience(wish), e.now()
 	w := &waiter{
 		want: want, what: what, priority: orElse(wish.Priority, forkbox.NormalPriority), ticket: wish.Ticket,

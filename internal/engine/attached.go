@@ -70,6 +70,7 @@ func (e *Engine) attach(h *handle, box forkbox.Box, instance forkbox.Instance, u
 
 // detach forgets an instance that has ended. The caller has the box's turn.
 func (e *Engine) detach(h *handle, a *attached) {
+	e.trimLogs(h, a)
 	h.mu.Lock()
 	h.attached = nil
 	h.mu.Unlock()

@@ -198,7 +198,7 @@ func (e *Engine) AddBase(ctx context.Context, who forkbox.Owner, kind, name stri
 	}
 	defer end()
 	// What is brought takes disk before any box is made of it.
-	pass, err := e.admit(ctx, Want{Owner: who, New: true}, forkbox.Wish{}, op)
+	pass, err := e.admit(ctx, unknownSize(who), forkbox.Wish{Wait: new(int64)}, op)
 	if err != nil {
 		return base, err
 	}
@@ -300,4 +300,9 @@ func (e *Engine) base(ctx context.Context, who forkbox.Owner, from string) (base
 	}
 	u.base.Dir = orElse(u.base.Dir, "/")
 	return u.base, u.release, nil
+}
+
+// unknownSize wants room for something of which nobody knows yet how large it is.
+func unknownSize(who forkbox.Owner) Want {
+	return Want{Owner: who, New: true, Policy: forkbox.Policy{forkbox.Disk: {Value: 1, How: forkbox.Watched}}}
 }

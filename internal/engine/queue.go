@@ -118,6 +118,27 @@ type class struct{ fresh, start, exec bool }
 
 func (w Want) class() class { return class{w.New, w.Start, w.Exec} }
 
+const othersWait = "others wait before it"
+
+// How many may wait: each costs a look whenever something changes.
+const (
+	mostWaiting     = 4000
+	mostWaitingEach = 1000
+)
+
+// crowded says whether nobody of a user's may join any more.
+func (q *queue) crowded(uid int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := 0
+	for _, w := range q.waiting {
+		if w.want.Owner.UID == uid {
+			n++
+		}
+	}
+	return n >= mostWaitingEach || len(q.waiting) >= mostWaiting
+}
+
 // round admits whoever can be, in order. Nobody overtakes another command or box
 // of their own, nor one of a higher priority. Others they do overtake: somebody
 // who waits for more than there will ever be must not keep everybody waiting.
@@ -135,11 +156,13 @@ func (q *queue) round() {
 	q.waiting = slices.DeleteFunc(slices.Clone(q.waiting), func(w *waiter) bool {
 		c, r := w.want.class(), rank(w.priority)
 		mine := own{c, w.want.Owner.UID}
-		v := q.policies.Admit(now, w.want)
 		above, waits := first[c]
-		if ahead := before[mine]; v.OK && (ahead > 0 || waits && above < r) {
-			v = Verdict{Wait: true, Why: "others wait before it"}
+		if before[mine] > 0 || waits && above < r {
+			w.why = othersWait // nobody need be asked
+			before[mine]++
+			return false
 		}
+		v := q.policies.Admit(now, w.want)
 		if v.OK || !v.Wait {
 			q.answer(w, v)
 			now = q.committed()

@@ -80,7 +80,7 @@ func (e *Engine) saveReserve() {
 	short, why := e.reserve()
 	wards := e.wards()
 	for _, w := range wards {
-		e.trimLogs(w)
+		e.trimLogs(w.h, w.a)
 	}
 	if !short {
 		for _, w := range wards {

@@ -127,10 +127,9 @@ func (p *Provider) Used(ctx context.Context, box forkbox.Box) (bytes, inodes int
 // answering. No exec is being started meanwhile: a process that enters a group
 // that stands still would do so before it is anybody's program.
 func (i *instance) Pause(ctx context.Context) error {
-	if err := i.noStarts(ctx); err != nil {
-		return err
-	}
-	defer i.starts.Unlock()
+	if i.noStarts(ctx) == nil {
+		defer i.starts.Unlock()
+	} // else something hangs in its start, which must not keep the box going
 	if err := i.freeze(ctx); err != nil {
 		return err
 	}
@@ -146,20 +145,21 @@ func (i *instance) freeze(ctx context.Context) error {
 }
 
 // startLimit is how long a pause waits for what is being started.
-const startLimit = 10 * time.Second
+const startLimit = 2 * time.Second
 
 // noStarts keeps execs from being started, until starts is unlocked.
 func (i *instance) noStarts(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	for !i.starts.TryLock() {
-		select {
-		case <-ctx.Done():
-			return forkbox.Errorf(forkbox.Busy, "pause the box", "a command is being started in it: %w", ctx.Err()).Hint("try again")
-		case <-time.After(time.Millisecond):
-		}
+	alone := make(chan struct{})
+	go func() { i.starts.Lock(); close(alone) }() // who comes now waits
+	select {
+	case <-alone:
+		return nil
+	case <-ctx.Done():
+		go func() { <-alone; i.starts.Unlock() }()
+		return forkbox.Errorf(forkbox.Busy, "have the box stand still", "a command is being started in it: %w", ctx.Err()).Hint("try again")
 	}
-	return nil
 }
 
 // Resume lets them go on. It waits for nothing: whoever stops a box begins with
