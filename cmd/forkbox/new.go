@@ -32,7 +32,7 @@ each came from. One that this host cannot enforce is refused, unless with
   forkbox new --from oci:image.tar --name alpine
   zstd -dc root.tar.zst | forkbox new --from tar:-
   forkbox new --template deps
-  forkbox new --memory 2g --cpus 1.5 --disk 5g --pids 512 --ttl 2h`,
+  forkbox new --memory 2g --cpus 1.5 --pids 512 --ttl 2h`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -85,7 +85,7 @@ func (e *Engine) statsOf(ctx context.Context, box forkbox.Box, atRest bool) (for
 		return s, nil
 	}
 	s.Series = a.series.all(e.now())
-	now, err := e.measure(ctx, h, a)
+	now, err := e.measure(ctx, h, a, diskAge)
 	if err != nil {
 		return s, err
 	}
@@ -115,8 +115,12 @@ func (e *Engine) statsAtRest(ctx context.Context, box forkbox.Box) (forkbox.BoxS
 	return s, err
 }
 
+// unwatchedAge is how old the disk in a sample may be of a box whose disk nobody
+// limits.
+const unwatchedAge = 5 * time.Minute
+
 // measure asks a box that runs.
-func (e *Engine) measure(ctx context.Context, h *handle, a *attached) (forkbox.Stats, error) {
+func (e *Engine) measure(ctx context.Context, h *handle, a *attached, age time.Duration) (forkbox.Stats, error) {
 	g, ok := a.instance.(forkbox.Governed)
 	if !ok {
 		return forkbox.Stats{}, forkbox.Errorf(forkbox.Unsupported, "measure box", "provider %s does not know", e.provider.Name())
@@ -130,7 +134,7 @@ func (e *Engine) measure(ctx context.Context, h *handle, a *attached) (forkbox.S
 	if now.Time.IsZero() {
 		now.Time = e.now()
 	}
-	if used, err := e.used(ctx, h, a, diskAge); err == nil {
+	if used, err := e.used(ctx, h, a, age); err == nil {
 		now.Disk, now.Inodes = used.bytes, used.inodes
 	}
 	return now, nil
@@ -154,7 +158,11 @@ func (e *Engine) sample(h *handle, a *attached) time.Duration {
 	if _, ok := a.instance.(forkbox.Governed); !ok {
 		return never
 	}
-	now, err := e.measure(e.ctx, h, a)
+	age := diskAge
+	if !limitsDisk(h.policy(a)) {
+		age = unwatchedAge // to count may mean to look at every file
+	}
+	now, err := e.measure(e.ctx, h, a, age)
 	if err != nil {
 		e.log.Debug("cannot measure a box", "box", h.id, "error", err)
 		return e.sampleEvery
