@@ -64,7 +64,8 @@ func diskText(e forkbox.Exit) string {
 func rareText(e forkbox.Exit) string {
 	switch e.Cause {
 	case forkbox.CauseTTL:
-		return "the box's time was up" // whatever Why says: it says the same
+		e.Why = "" // it says the same
+		return "the box's time was up" + atLimit(e, forkbox.TTL, " after %s")
 	case forkbox.CauseIdle:
 		return "stopped for being idle" + atLimit(e, forkbox.Idle, " for %s")
 	case forkbox.CauseShutdown:

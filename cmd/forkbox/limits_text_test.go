@@ -52,10 +52,10 @@ func TestChangedLimits(t *testing.T) {
 func TestStateText(t *testing.T) {
 	soon, past := &forkbox.Moment{Time: time.Now().Add(5*time.Minute + 20*time.Second)}, &forkbox.Moment{Time: time.Now().Add(-time.Hour)}
 	for want, box := range map[string]forkbox.Box{
-		"running":                        {State: forkbox.Running},
-		"running, paused (disk limit of 5g reached), ends in 5m":    {State: forkbox.Running, Paused: "disk limit of 5g reached", Ends: soon},
-		"stopped, is past its time, ttl": {State: forkbox.Stopped, Ends: past, Death: &forkbox.Exit{Cause: forkbox.CauseTTL}},
-		"stopped, oom-killed, stale":     {State: forkbox.Stopped, Stale: "other", Death: &forkbox.Exit{Cause: forkbox.CauseOOM}},
+		"running": {State: forkbox.Running},
+		"running, paused (disk limit of 5g reached), ends in 5m": {State: forkbox.Running, Paused: "disk limit of 5g reached", Ends: soon},
+		"stopped, is past its time, ttl":                         {State: forkbox.Stopped, Ends: past, Death: &forkbox.Exit{Cause: forkbox.CauseTTL}},
+		"stopped, oom-killed, stale":                             {State: forkbox.Stopped, Stale: "other", Death: &forkbox.Exit{Cause: forkbox.CauseOOM}},
 	} {
 		if got := stateText(box); got != want {
 			t.Errorf("%s, want %s", got, want)
