@@ -93,6 +93,13 @@ func (s *Sub) Entry() (*Entry, error) {
 	return e, forkbox.Wrap("enter the exec's cgroup", err)
 }
 
+// EntryFromBox is the way in for who is in the box already: the trees in which
+// the exec has no group of its own are left out.
+func (s *Sub) EntryFromBox() (*Entry, error) {
+	e, err := s.group.host.kernel.entry(s.own)
+	return e, forkbox.Wrap("enter the exec's cgroup", err)
+}
+
 // Pids lists the processes in it.
 func (s *Sub) Pids() ([]int, error) { return s.group.host.members(s.own) }
 

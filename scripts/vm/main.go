@@ -33,7 +33,7 @@ func run() (failed bool, err error) {
 	only := flag.String("only", "", "do only the jobs whose name this `regexp` finds")
 	tests := flag.String("run", "", "instead of the tests that a job names, those that this `regexp` finds")
 	events := flag.String("json", "", "also write what the tests did to this `file`, as test2json does")
-	limit := flag.Duration("timeout", 10*time.Minute, "for everything")
+	limit := flag.Duration("timeout", 20*time.Minute, "for everything")
 	flag.Parse()
 	jobs, err := choose(*only, *tests)
 	if err != nil {

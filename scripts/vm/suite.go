@@ -30,7 +30,7 @@ type job struct {
 }
 
 // jobLimit is for one job. On two busy processors the slowest took three minutes.
-const jobLimit = 4 * time.Minute
+const jobLimit = 6 * time.Minute
 
 // projectQuotas tells the tests of quotas where project quotas are on.
 var projectQuotas = []string{"FORKBOX_TEST_PRJQUOTA_DIRS=/quota/ext4:/quota/xfs"}

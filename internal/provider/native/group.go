@@ -108,7 +108,7 @@ func (i *instance) into(id string, limits forkbox.Limits, args *execArgs) (*cgro
 	if err != nil {
 		return nil, forkbox.Wrap("make the exec's cgroup", err)
 	}
-	entry, err := sub.Entry()
+	entry, err := sub.EntryFromBox() // init is, and starts it
 	if err != nil {
 		return nil, errors.Join(err, sub.Remove())
 	}
