@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,6 +22,11 @@ import (
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == initName {
 		os.Exit(run(os.Args...))
+	}
+	// What a shell starts in the background ignores ctrl-C, and so would all
+	// that is started here; what is handled is not ignored by children.
+	if strings.HasSuffix(os.Args[0], ".test") && signal.Ignored(os.Interrupt) {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
 	testscript.Main(m, map[string]func(){
 		"forkbox": func() { os.Exit(run(os.Args...)) },

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -68,7 +67,18 @@ func (w *snapWorld) tick() int {
 	return 0
 }
 
+// noted says whether the box stands still: by its cgroup or, where it has none,
+// by the note of who stopped its processes.
 func (w *snapWorld) noted(id string) bool {
+	for _, file := range []string{"freezer.state", "cgroup.freeze"} {
+		states, _ := filepath.Glob("/sys/fs/cgroup/*/forkbox-*/" + id + "-*/x/" + file)
+		for _, state := range states {
+			text, _ := os.ReadFile(state)
+			if word := strings.TrimSpace(string(text)); word == "FROZEN" || word == "FREEZING" || word == "1" {
+				return true
+			}
+		}
+	}
 	_, err := os.Lstat(filepath.Join(w.home, "boxes", id, "frozen"))
 	return err == nil
 }
@@ -91,14 +101,8 @@ func (w *snapWorld) waitFrozen(id string, done chan error) bool {
 func (w *snapWorld) nothingFrozen(id string) {
 	w.Helper()
 	if w.noted(id) {
-		w.Errorf("the note that the box stands still is left")
+		w.Errorf("the box stands still")
 	}
-	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() && strings.Contains(d.Name(), "forkbox-"+id) {
-			w.Errorf("%s is left", path)
-		}
-		return nil
-	})
 }
 
 // isWhole looks at the snapshots that there are: each has all the files.

@@ -88,7 +88,7 @@ func Remove(ctx context.Context, home string) error {
 	const op = "remove the pool"
 	p, err := Open(ctx, home)
 	if err != nil || p == nil {
-		return errors.Join(err, removeDraft(home))
+		return errors.Join(err, removeDrafts(home))
 	}
 	if err := noneStored(op, p.Dir()); err != nil {
 		return err
@@ -99,14 +99,16 @@ func Remove(ctx context.Context, home string) error {
 	if err := os.Remove(File(p.home)); err != nil {
 		return forkbox.Wrap(op, err)
 	}
-	return forkbox.Wrap(op, errors.Join(os.Remove(p.Dir()), removeDraft(p.home), syncDir(p.home)))
+	return forkbox.Wrap(op, errors.Join(os.Remove(p.Dir()), removeDrafts(p.home), syncDir(p.home)))
 }
 
-// removeDraft deletes what an Init that was killed left.
-func removeDraft(home string) error {
-	err := os.Remove(filepath.Join(home, filepath.Base(File(home))+".new"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// removeDrafts deletes what an Init that was killed left.
+func removeDrafts(home string) error {
+	drafts, err := filepath.Glob(File(home) + ".new-*")
+	for _, draft := range drafts {
+		if rerr := os.Remove(draft); !errors.Is(rerr, fs.ErrNotExist) {
+			err = errors.Join(err, rerr)
+		}
 	}
-	return forkbox.Wrap("remove the pool", err)
+	return forkbox.Wrap("remove what is left of a pool", err)
 }

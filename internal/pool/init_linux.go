@@ -3,7 +3,6 @@ package pool
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,17 +54,18 @@ func mayInit(home string, size int64) error {
 	return noneStored(opInit, home)
 }
 
-// create makes the filesystem in a file of another name. What a crash left
-// there is unlinked, never written to: the mkfs of that time may still run.
+// create makes the filesystem in a file of another name, that was never used
+// before: the mkfs of an attempt that was killed may still run, or only begin,
+// and finds its file by its name.
 func create(ctx context.Context, path string, size int64) (err error) {
-	draft := path + ".new"
-	if err := os.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := removeDrafts(filepath.Dir(path)); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(draft, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
 	if err != nil {
 		return err
 	}
+	draft := f.Name()
 	defer f.Close()
 	defer func() {
 		if err != nil {
