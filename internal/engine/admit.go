@@ -66,6 +66,7 @@ func (e *Engine) stand(ctx context.Context, w *waiter, patience time.Duration) (
 	case <-timer.C:
 	case <-ctx.Done():
 	}
+	e.queue.explain(w)
 	place, of := e.queue.leave(w)
 	switch {
 	case place == 0: // the answer came meanwhile

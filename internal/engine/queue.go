@@ -105,6 +105,19 @@ func (q *queue) leave(w *waiter) (place, of int) {
 	return place, of
 }
 
+// explain gives who is about to be refused the figure, where so far others
+// stood before them.
+func (q *queue) explain(w *waiter) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if w.why != othersWait {
+		return
+	}
+	if v := q.policies.Admit(q.committed(), w.want); !v.OK && v.Why != "" {
+		w.why = v.Why
+	}
+}
+
 // poke looks whether somebody can go on.
 func (q *queue) poke() {
 	q.mu.Lock()
