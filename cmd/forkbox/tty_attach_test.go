@@ -63,6 +63,7 @@ func TestPlaceInTheQueueOnATerminal(t *testing.T) {
 			t.Setenv("FORKBOX_CONFIG", config)
 			d := atDesk(t, nil, "true")
 			must(t, d.home, "exec", "-d", "try", "--", "sleep", "1000")
+			defer func() { must(t, d.home, "rm", "-f", "try") }()
 			if name != "run" {
 				must(t, d.home, "new", "--name", "second")
 			}
