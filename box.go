@@ -13,14 +13,6 @@ const (
 	Removing State = "removing" // being deleted; a restart finishes the job
 )
 
-// Net says what network a box has.
-type Net string
-
-const (
-	NetNone Net = "none" // its own loopback, nothing else
-	NetHost Net = "host" // the host's network, shared
-)
-
 // Base is what a box was forked from.
 type Base struct {
 	Kind  string    `json:"kind"`  // "reality", "dir", "oci", "tar", "empty"
@@ -68,6 +60,7 @@ type Box struct {
 	Base     Base      `json:"base"`
 	Owner    Owner     `json:"owner"`
 	Net      Net       `json:"net"`
+	Network  Network   `json:"network,omitzero"`
 	Dir      string    `json:"dir"` // the working directory it was made in
 	Created  time.Time `json:"created"`
 

@@ -1,6 +1,6 @@
 module github.com/forkbox/forkbox
 
-go 1.26.0
+go 1.26.3
 
 require (
 	github.com/bluekeyes/go-gitdiff v0.9.0
@@ -15,6 +15,11 @@ require (
 	golang.org/x/term v0.47.0
 	modernc.org/sqlite v1.61.0
 	pgregory.net/rapid v1.3.0
+)
+
+require (
+	github.com/miekg/dns v1.1.73 // indirect
+	gvisor.dev/gvisor v0.0.0-20260905035102-160fafc42237 // indirect
 )
 
 require (

@@ -96,6 +96,17 @@ type Ledger interface {
 	// box for a while; no more than limit are returned, the latest of them.
 	Events(ctx context.Context, uid *int, box string, after int64, limit int) ([]Event, error)
 
+	// SaveConns records connections, or what became of those it has by id, all
+	// in one step.
+	SaveConns(ctx context.Context, conns []Conn) error
+	// Conns lists those of one owner that came after an id, oldest first; a nil
+	// uid means everybody's. With a box only that one's. They outlive their box
+	// for a while; no more than limit are returned, the latest of them.
+	Conns(ctx context.Context, uid *int, box string, after int64, limit int) ([]Conn, error)
+	// LoseConns marks what is recorded as open as lost: nobody serves it any
+	// more.
+	LoseConns(ctx context.Context) error
+
 	Close() error
 }
 

@@ -23,16 +23,19 @@ const (
 	Kept       Resource = "output"     // bytes of output kept of one exec
 	Timeout    Resource = "timeout"    // how long one exec runs, in nanoseconds
 	TTL        Resource = "ttl"        // how long the box lives, in nanoseconds
-	Idle       Resource = "idle"       // how long nothing is run in it before it stops
+	// Through the box's gate.
+	Bandwidth   Resource = "bandwidth"   // bytes per second, each way
+	Connections Resource = "connections" // open at once
+	Idle        Resource = "idle"        // how long nothing is run in it before it stops
 )
 
 // Resources is all of them, in the order that people read them in.
-var Resources = []Resource{CPUs, Memory, Swap, Pids, Disk, Inodes, ReadBytes, WriteBytes, ReadOps, WriteOps, Files, Kept, Timeout, TTL, Idle}
+var Resources = []Resource{CPUs, Memory, Swap, Pids, Disk, Inodes, ReadBytes, WriteBytes, ReadOps, WriteOps, Files, Kept, Bandwidth, Connections, Timeout, TTL, Idle}
 
 // PerExec says whether one exec can have a limit of its own.
 func (r Resource) PerExec() bool {
 	switch r {
-	case Disk, Inodes, TTL, Idle:
+	case Disk, Inodes, TTL, Idle, Bandwidth, Connections:
 		return false
 	}
 	return true

@@ -25,9 +25,9 @@ func ParseLimit(r Resource, text string) (int64, error) {
 		v, ok = parseCPUs(text)
 	case Timeout, TTL, Idle:
 		v, ok = parseSpan(text)
-	case Memory, Swap, Disk, ReadBytes, WriteBytes, Kept:
+	case Memory, Swap, Disk, ReadBytes, WriteBytes, Kept, Bandwidth:
 		v, ok = parseBytes(text)
-	case Pids, Inodes, ReadOps, WriteOps, Files:
+	case Pids, Inodes, ReadOps, WriteOps, Files, Connections:
 		v, ok = parseCount(text)
 	default:
 		return 0, Errorf(Invalid, "read a limit", "there is nothing called %q to limit", string(r)).
@@ -41,7 +41,7 @@ func ParseLimit(r Resource, text string) (int64, error) {
 
 // checkLimit refuses what nothing could run with.
 func checkLimit(r Resource, v int64) error {
-	least := map[Resource]int64{CPUs: 10, Memory: 4 << 20, Swap: 0, Pids: 2, Files: 16, Kept: 0}
+	least := map[Resource]int64{CPUs: 10, Memory: 4 << 20, Swap: 0, Pids: 2, Files: 16, Kept: 0, Bandwidth: 1 << 10}
 	min, has := least[r]
 	if !has {
 		min = 1
@@ -95,7 +95,7 @@ func exampleOf(r Resource) string {
 		return "for example 2 or 0.5: processors"
 	case Timeout, TTL, Idle:
 		return "for example 90s, 10m, 2h or 7d"
-	case Pids, Inodes, ReadOps, WriteOps, Files:
+	case Pids, Inodes, ReadOps, WriteOps, Files, Connections:
 		return "for example 512 or 100k"
 	}
 	return "for example 512m, 2g or 1048576: bytes"
@@ -175,7 +175,7 @@ func FormatLimit(r Resource, v int64) string {
 		return strconv.FormatFloat(float64(v)/1000, 'f', -1, 64)
 	case Timeout, TTL, Idle:
 		return shortSpan(time.Duration(v))
-	case Memory, Swap, Disk, ReadBytes, WriteBytes, Kept:
+	case Memory, Swap, Disk, ReadBytes, WriteBytes, Kept, Bandwidth:
 		return formatBytes(v)
 	}
 	return strconv.FormatInt(v, 10)
