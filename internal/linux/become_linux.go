@@ -104,6 +104,14 @@ func (s *Script) Hold(path string, number int) {
 	s.free(fd)
 }
 
+// HoldPath keeps a path as number, without opening what is there.
+func (s *Script) HoldPath(path string, number int) {
+	fd := s.Do("find "+path, unix.SYS_OPENAT, unix.AT_FDCWD, path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	s.Do("keep "+path, unix.SYS_DUP3, fd, number, unix.O_CLOEXEC)
+	s.Do("close "+path, unix.SYS_CLOSE, fd)
+	s.free(fd)
+}
+
 // Inherit lets the program have fd under its own number.
 func (s *Script) Inherit(fd int) {
 	s.free(s.Do("keep a file open", unix.SYS_FCNTL, fd, unix.F_SETFD, 0))

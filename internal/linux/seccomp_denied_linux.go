@@ -18,5 +18,6 @@ var denied = []uint32{
 	unix.SYS_REBOOT,
 	unix.SYS_SWAPOFF, unix.SYS_SWAPON,
 	unix.SYS_SYSLOG,
-	unix.SYS_USERFAULTFD, // makes kernel races easy to win
+	unix.SYS_IO_URING_SETUP, // makes sockets, among others, that no filter sees
+	unix.SYS_USERFAULTFD,    // makes kernel races easy to win
 }

@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 // abis of amd64: its own, and that of 32-bit programs with its own numbers.
 var abis = []abi{
-	{unix.AUDIT_ARCH_X86_64, append([]uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_USELIB}, denied...)},
+	{unix.AUDIT_ARCH_X86_64, append([]uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_USELIB}, denied...), unix.SYS_SOCKET},
 	{unix.AUDIT_ARCH_I386, []uint32{
 		51,            // acct
 		286, 287, 288, // add_key, request_key, keyctl
@@ -19,5 +19,7 @@ var abis = []abi{
 		103,          // syslog
 		374,          // userfaultfd
 		110, 101, 86, // iopl, ioperm, uselib
-	}},
+		425, // io_uring_setup
+		102, // socketcall: what family of socket is meant is out of a filter's sight
+	}, 359},
 }

@@ -15,7 +15,7 @@ const (
 
 // verdict interprets the filter. The interpreter reads big endian where the
 // kernel reads its own order, so the data is given to it that way.
-func verdict(t *testing.T, arch, number uint32) uint32 {
+func verdict(t *testing.T, arch, number uint32, args ...uint32) uint32 {
 	t.Helper()
 	filter, err := assemble()
 	must(t, err)
@@ -32,6 +32,9 @@ func verdict(t *testing.T, arch, number uint32) uint32 {
 	data := make([]byte, 64)
 	binary.BigEndian.PutUint32(data[offNumber:], number)
 	binary.BigEndian.PutUint32(data[offArch:], arch)
+	for i, arg := range args {
+		binary.BigEndian.PutUint32(data[offArg0+8*i:], arg)
+	}
 	result, err := vm.Run(data)
 	must(t, err)
 	return uint32(result)
@@ -98,5 +101,26 @@ func TestSeccompJumps(t *testing.T) {
 	}
 	if last := filter[len(filter)-1]; last.Code&7 != unix.BPF_RET || last.K != retDeny {
 		t.Errorf("the filter ends with %+v", last)
+	}
+}
+
+// TestStrangeSockets: a box has no sockets that know no network namespaces.
+func TestStrangeSockets(t *testing.T) {
+	t.Parallel()
+	const none = unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)
+	for _, abi := range abis {
+		for _, family := range strangers {
+			if got := verdict(t, abi.audit, abi.socket, family); got != none {
+				t.Errorf("family %d: %#x", family, got)
+			}
+			if got := verdict(t, abi.audit, unix.SYS_WRITE, family); got != retAllow && abi.socket == unix.SYS_SOCKET {
+				t.Errorf("another call with %d: %#x", family, got)
+			}
+		}
+		for _, family := range []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK, unix.AF_PACKET, unix.AF_ALG} {
+			if got := verdict(t, abi.audit, abi.socket, family); got != retAllow {
+				t.Errorf("family %d: %#x", family, got)
+			}
+		}
 	}
 }

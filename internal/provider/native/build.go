@@ -71,6 +71,7 @@ func (p *plan) script() *linux.Script {
 	p.files(s)
 	p.kernelViews(s)
 	p.devices(s)
+	p.holdTUN(s)
 	s.Pivot(p.root)
 	if !p.rootless {
 		// From here on the mounts above belong to a more privileged
@@ -92,6 +93,9 @@ func (p *plan) script() *linux.Script {
 		s.Inherit(p.highFD(1))
 		s.Inherit(p.highFD(2))
 	}
+	if p.gated() {
+		s.Inherit(p.highFD(3))
+	}
 	s.Dup(p.null, 0)
 	s.Dup(p.stderr, 1)
 	s.Dup(p.stderr, 2)
@@ -105,6 +109,9 @@ var initEnv = []string{"GOMAXPROCS=1", "GOTRACEBACK=single", "GODEBUG=containerm
 
 func (p *plan) config() string {
 	config := initConfig{Listen: p.listener, Net: p.box.Net, Rootless: p.rootless, Files: p.nofile.Cur, MaxFiles: p.nofile.Max}
+	if p.gated() {
+		config.TUN = p.highFD(3)
+	}
 	if p.spare {
 		config.Spare, config.HostsFD, config.NameFD = true, p.highFD(1), p.highFD(2)
 	}

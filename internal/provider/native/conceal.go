@@ -18,11 +18,21 @@ import (
 	"github.com/forkbox/forkbox/internal/secrets"
 )
 
-// lay makes the veil of one box: what all of its owner's have, and its name.
-func (c *concealment) lay(name string) *veil {
+// lay makes the veil of one box: what all of its owner's have, its name, and
+// what makes its programs find and trust the gate.
+func (c *concealment) lay(box forkbox.Box, trust func(ca string) map[string][]byte) *veil {
 	v := c.veil.clone()
-	v.write("/etc/hostname", []byte(name+"\n"))
-	v.write("/etc/hosts", hosts(name))
+	v.write("/etc/hostname", []byte(box.Name+"\n"))
+	v.write("/etc/hosts", hosts(box.Name))
+	if box.Net == forkbox.NetPolicy {
+		raw, _ := os.ReadFile("/etc/resolv.conf")
+		v.write("/etc/resolv.conf", resolvConf(raw))
+	}
+	if box.Network.CA != "" && trust != nil {
+		for path, content := range trust(box.Network.CA) {
+			v.write(path, content)
+		}
+	}
 	return v
 }
 

@@ -25,6 +25,8 @@ var tools = providertest.Tools{
 	"daemon":   daemonTool,
 	"cycle":    cycleTool,
 	"syscalls": syscallsTool,
+	"send":     sendTool,
+	"echo":     echoTool,
 	"escape":   escapeTool,
 	"visible":  visibleTool,
 	"connect":  connectTool,

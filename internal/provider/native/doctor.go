@@ -4,6 +4,7 @@ package native
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -20,7 +21,7 @@ import (
 // what to change.
 func (p *Provider) Checks(ctx context.Context) []forkbox.Check {
 	checks := []forkbox.Check{p.checkKernel(), p.checkUserNamespaces()}
-	checks = append(checks, p.checkStore(), p.checkBox(ctx, forkbox.NetNone), p.checkBox(ctx, forkbox.NetHost))
+	checks = append(checks, p.checkStore(), p.checkBox(ctx, forkbox.NetNone), p.checkBox(ctx, forkbox.NetHost), p.checkGate(ctx))
 	return append(checks, p.checkGroups(), checkContainer())
 }
 
@@ -137,6 +138,16 @@ func (p *Provider) checkBox(ctx context.Context, net forkbox.Net) forkbox.Check 
 		c.Detail += "; it shares the host's network and abstract sockets"
 	}
 	return c
+}
+
+// checkGate is a box like any other where the host has what a gate needs, and
+// else only a warning: boxes can do without.
+func (p *Provider) checkGate(ctx context.Context) forkbox.Check {
+	var e *forkbox.Error
+	if err := p.CanGate(); errors.As(err, &e) {
+		return forkbox.Check{Name: "a box with --net policy", Status: forkbox.Warn, Detail: e.Error(), Remedy: strings.Join(e.Hints, "; ")}
+	}
+	return p.checkBox(ctx, forkbox.NetPolicy)
 }
 
 func (p *Provider) tryBox(ctx context.Context, box forkbox.Box) error {

@@ -28,7 +28,7 @@ func (p *Provider) Holds() map[forkbox.Resource]forkbox.Holding {
 	}
 	holds[forkbox.Disk], holds[forkbox.Inodes] = p.store.Quota()
 	own := forkbox.Holding{How: forkbox.Enforced}
-	for _, r := range []forkbox.Resource{forkbox.Files, forkbox.Kept, forkbox.Timeout, forkbox.TTL, forkbox.Idle} {
+	for _, r := range []forkbox.Resource{forkbox.Files, forkbox.Kept, forkbox.Timeout, forkbox.TTL, forkbox.Idle, forkbox.Bandwidth, forkbox.Connections} {
 		holds[r] = own
 	}
 	return holds

@@ -40,6 +40,7 @@ type pid1 struct {
 	byPID  map[int]*child
 	ended  map[string]exited // not yet acknowledged
 	stamps uint64            // given so far
+	device *os.File          // the way to the gate
 }
 
 // Init is the whole life of a box's pid 1. It returns, with the exit code, only
@@ -80,9 +81,14 @@ func runInit(args []string) error {
 // settle does what has to be done inside the namespaces, then gives up what
 // is not needed any more.
 func (p *pid1) settle() error {
-	if p.config.Net == forkbox.NetNone {
+	if p.config.Net != forkbox.NetHost {
 		if err := linux.LoopbackUp(); err != nil {
 			return fmt.Errorf("bring up loopback: %w", err)
+		}
+	}
+	if p.config.Net == forkbox.NetPolicy {
+		if err := p.makeDevice(); err != nil {
+			return fmt.Errorf("make the network device: %w", err)
 		}
 	}
 	if p.config.Rootless {
@@ -119,9 +125,9 @@ func (p *pid1) converse(conn *wire.Conn) {
 			break
 		}
 		if req.Verb == doClaim { // before what comes next
-			_ = conn.Send(p.answer(req, files))
+			p.reply(conn, req, files)
 		} else {
-			go func() { _ = conn.Send(p.answer(req, files)) }()
+			go p.reply(conn, req, files)
 		}
 	}
 	conn.Close()
@@ -134,6 +140,12 @@ func (p *pid1) converse(conn *wire.Conn) {
 	if unwanted {
 		os.Exit(0) // nobody's box, and nobody to give it to
 	}
+}
+
+func (p *pid1) reply(conn *wire.Conn, req request, files []*os.File) {
+	rep := p.answer(req, files)
+	_ = conn.Send(rep, rep.files...)
+	closeAll(slices.DeleteFunc(rep.files, func(f *os.File) bool { return f == p.device })...)
 }
 
 func (p *pid1) answer(req request, files []*os.File) reply {
@@ -159,6 +171,17 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 	case doAttach:
 		if err = p.with(req.ID, func(c *child) error { return c.attach(req, files) }); forkbox.CodeOf(err) == forkbox.NotFound {
 			closeAll(files...)
+		}
+	case doDevice:
+		if p.device == nil {
+			err = forkbox.Errorf(forkbox.Unsupported, "open the box's network", "it has none that ends at a gate")
+			break
+		}
+		rep.files = []*os.File{p.device}
+	case doDial:
+		var conn *os.File
+		if conn, err = p.dial(req.Port); err == nil {
+			rep.files = []*os.File{conn}
 		}
 	case doAck:
 		p.mu.Lock()

@@ -73,11 +73,12 @@ func (i *instance) listen() {
 	for {
 		var rep reply
 		files, err := i.conn.Recv(&rep)
-		closeAll(files...) // init has no business sending any
 		if err != nil {
 			return // the box has ended, or a newer daemon has taken over
 		}
+		rep.files = files
 		if rep.Exited != nil {
+			closeAll(files...)
 			go i.deliver(*rep.Exited)
 			continue
 		}
@@ -85,9 +86,11 @@ func (i *instance) listen() {
 		call := i.calls[rep.Number]
 		delete(i.calls, rep.Number)
 		i.mu.Unlock()
-		if call != nil {
-			call <- rep
+		if call == nil {
+			closeAll(files...)
+			continue
 		}
+		call <- rep
 	}
 }
 
@@ -118,6 +121,10 @@ func (i *instance) call(ctx context.Context, req request, files ...*os.File) (re
 	}
 	select {
 	case rep := <-answer:
+		if req.Verb != doDevice && req.Verb != doDial { // init has no business sending any
+			closeAll(rep.files...)
+			rep.files = nil
+		}
 		if rep.Error != nil {
 			return rep, rep.Error
 		}
@@ -125,7 +132,20 @@ func (i *instance) call(ctx context.Context, req request, files ...*os.File) (re
 	case <-i.done:
 		return reply{}, gone(req.Verb, errors.New("the box has ended"))
 	case <-ctx.Done():
+		i.forget(req.Number, answer)
 		return reply{}, ctx.Err()
+	}
+}
+
+// forget gives up waiting for an answer, and closes what came with one.
+func (i *instance) forget(number int, answer chan reply) {
+	i.mu.Lock()
+	delete(i.calls, number)
+	i.mu.Unlock()
+	select {
+	case rep := <-answer:
+		closeAll(rep.files...)
+	default:
 	}
 }
 

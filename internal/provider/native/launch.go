@@ -231,9 +231,8 @@ func resumeChild(w *os.File) error {
 
 // outline decides what the box is made of, without making anything.
 func (p *Provider) outline(box forkbox.Box) (*plan, error) {
-	if box.Net != forkbox.NetNone && box.Net != forkbox.NetHost {
-		return nil, forkbox.Errorf(forkbox.Unsupported, "start the box", "there is no network %q", box.Net).
-			Hint("it is none or host")
+	if err := p.canNet(box.Net); err != nil {
+		return nil, err
 	}
 	c := p.concealment(box)
 	pl := &plan{
@@ -323,7 +322,7 @@ func (p *Provider) stack(ids []string) (map[string][]string, error) {
 // layers makes what the overlays consist of: the veil, and the directories
 // that the box's changes go to.
 func (p *Provider) layers(ctx context.Context, pl *plan) error {
-	pl.veil = pl.concealed.lay(pl.box.Name)
+	pl.veil = pl.concealed.lay(pl.box, p.trust)
 	if p.rootless && pl.onReality() {
 		if err := p.layer(ctx, pl, "/"); err != nil {
 			return err

@@ -3,6 +3,8 @@
 package native
 
 import (
+	"os"
+
 	"github.com/forkbox/forkbox"
 )
 
@@ -24,6 +26,8 @@ const (
 	doAck    verb = "ack"    // the exit of ID is in the ledger
 	doClaim  verb = "claim"  // the spare becomes the box named ID
 	doAttach verb = "attach" // relay what ID writes to these files too
+	doDevice verb = "device" // give the box's TUN device
+	doDial   verb = "dial"   // connect to Port of the box, and give the connection
 )
 
 type request struct {
@@ -37,6 +41,7 @@ type request struct {
 	Hosts  []byte        `json:"hosts,omitempty"`
 	Have   [2]bool       `json:"have,omitzero"`  // which of in and out come along
 	Last   bool          `json:"last,omitempty"` // the end of in is that of the exec's stdin
+	Port   int           `json:"port,omitempty"`
 }
 
 // execArgs goes with files: in, out, err and the log, as Have says, then the
@@ -60,6 +65,8 @@ type reply struct {
 	Ended     []exited          `json:"ended,omitempty"`
 	Processes []forkbox.Process `json:"processes,omitempty"`
 	Exited    *exited           `json:"exited,omitempty"`
+
+	files []*os.File // that come along
 }
 
 type exited struct {
@@ -73,6 +80,7 @@ type initConfig struct {
 	Listen   int         `json:"listen"` // the listening socket
 	Net      forkbox.Net `json:"net"`
 	Rootless bool        `json:"rootless"`
+	TUN      int         `json:"tun,omitempty"` // the host's device file, where the network is a gate's
 	// Files and MaxFiles are the limits on open files that execs start with;
 	// the Go runtime raises them for init.
 	Files    uint64 `json:"files"`

@@ -43,6 +43,7 @@ type Provider struct {
 	groups   *cgroup.Host  // nil where the host lets us make none
 	noGroups error         // why
 	starts   *atomic.Int64
+	trust    func(ca string) map[string][]byte // see Trust
 }
 
 var _ forkbox.Provider = (*Provider)(nil)
@@ -83,6 +84,10 @@ func New(home string, store *layers.Store, log *slog.Logger) (*Provider, error) 
 	}
 	return p, p.spares.clear(context.Background())
 }
+
+// Trust says what files make programs trust a certificate: their content by
+// path. It is called before the first box is started.
+func (p *Provider) Trust(files func(ca string) map[string][]byte) { p.trust = files }
 
 func (p *Provider) Name() string { return Name }
 

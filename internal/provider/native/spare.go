@@ -63,7 +63,7 @@ type spare struct {
 // it: a spare gets its name when it is taken.
 func (p *plan) key() string {
 	var b strings.Builder
-	b.WriteString(string(p.box.Net))
+	b.WriteString(string(p.box.Net) + "\x00" + p.box.Network.CA)
 	for _, v := range p.views {
 		b.WriteString("\x00" + v.Path)
 		b.WriteByte(byte(v.Kind))

@@ -196,7 +196,7 @@ func special(mode os.FileMode) int {
 
 // build makes the layers. Parents sort before what is in them.
 func (v *veil) build(s *linux.Script) {
-	s.Mount("forkbox", v.dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755,size=1m")
+	s.Mount("forkbox", v.dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755,size=8m")
 	s.Mkdir(filepath.Join(v.dir, top), 0o755)
 	s.Mkdir(filepath.Join(v.dir, bottom), 0o755)
 	s.Mkdir(filepath.Join(v.dir, nothing), 0o555)

@@ -1,0 +1,244 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/freezer"
+	"github.com/forkbox/forkbox/internal/linux"
+)
+
+var _ forkbox.Networked = (*instance)(nil)
+
+// gateway is the box's end of its gate.
+var gateway = linux.Interface{
+	Name: "fb0", MTU: 65520,
+	IP4: netip.MustParsePrefix("198.18.0.2/16"),
+	IP6: netip.MustParsePrefix("fd66:6f72:6b00::2/64"),
+}
+
+// nameserver is the gate's, as the box reaches it.
+const nameserver = "198.18.0.1"
+
+// CanGate says why boxes on this host cannot have a gate, if so.
+func (p *Provider) CanGate() error {
+	const op = "give the box a network"
+	fd, err := unix.Open(linux.TUNPath, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err == nil {
+		unix.Close(fd)
+		return nil
+	}
+	e := forkbox.Errorf(forkbox.Unsupported, op, "%s cannot be opened: %w", linux.TUNPath, err)
+	switch {
+	case errors.Is(err, unix.EACCES):
+		e.Hint("sudo chmod 0666 %s (most distributions have it so), or run the daemon as root: sudo forkbox serve", linux.TUNPath)
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
+		e.Hint("sudo modprobe tun; in a container: start it with --device %s", linux.TUNPath)
+	}
+	return e.Hint("or do without: --net none")
+}
+
+// canNet fails closed: what network a box is to have is what it gets.
+func (p *Provider) canNet(n forkbox.Net) error {
+	switch n {
+	case forkbox.NetNone, forkbox.NetHost:
+		return nil
+	case forkbox.NetPolicy:
+		return p.CanGate()
+	}
+	return forkbox.Errorf(forkbox.Unsupported, "start the box", "there is no network %q", n).
+		Hint("it is none, policy or host")
+}
+
+// gated says whether the box's network ends at a gate.
+func (p *plan) gated() bool { return p.box.Net == forkbox.NetPolicy }
+
+// holdTUN keeps the host's device file within reach of init, which makes a
+// device of it in the box's own network namespace. It opens nothing yet.
+func (p *plan) holdTUN(s *linux.Script) {
+	if p.gated() {
+		s.HoldPath(linux.TUNPath, p.highFD(3))
+	}
+}
+
+// makeDevice is init's part. It keeps the device as long as the box lives, so
+// that it outlives the daemon that reads from it.
+func (p *pid1) makeDevice() error {
+	file := os.NewFile(uintptr(p.config.TUN), linux.TUNPath)
+	defer file.Close()
+	var err error
+	p.device, err = linux.NewTUN("/proc/self/fd/"+strconv.Itoa(p.config.TUN), gateway)
+	return err
+}
+
+// Device asks init for the box's TUN device. Root in the box may answer for
+// init: whatever device that is, it is of the box's own network namespace.
+func (i *instance) Device(ctx context.Context) (*os.File, error) {
+	file, err := i.fetch(ctx, request{Verb: doDevice})
+	if err != nil {
+		return nil, err
+	}
+	device, err := linux.OpenTUN(file)
+	return device, forkbox.Wrap("open the box's network", err)
+}
+
+// fetch calls init for one open file.
+func (i *instance) fetch(ctx context.Context, req request) (*os.File, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	rep, err := i.call(ctx, req)
+	if err == nil && len(rep.files) != 1 {
+		err = gone(req.Verb, fmt.Errorf("init sent %d files", len(rep.files)))
+	}
+	if err != nil {
+		closeAll(rep.files...)
+		return nil, err
+	}
+	return rep.files[0], nil
+}
+
+// Dial has init connect to a port of the box's own loopback, and takes over the
+// connection: so it reaches what listens there only.
+func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
+	file, err := i.fetch(ctx, request{Verb: doDial, Port: port})
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	conn, err := net.FileConn(file)
+	if err != nil {
+		return nil, forkbox.Wrap("connect to the box", err)
+	}
+	if _, ok := conn.(*net.TCPConn); !ok {
+		conn.Close()
+		return nil, gone(doDial, errors.New("init sent something else than a connection"))
+	}
+	return conn, nil
+}
+
+// dialLimit is how long a connection within the box may take.
+const dialLimit = 5 * time.Second
+
+// dial is init's part. Servers listen on the loopback of one or the other
+// family, or only on the box's address.
+func (p *pid1) dial(port int) (*os.File, error) {
+	var first error
+	for _, host := range p.ownAddresses() {
+		conn, err := net.DialTimeout("tcp", net.JoinHostPort(host, strconv.Itoa(port)), dialLimit)
+		if err == nil {
+			defer conn.Close()
+			return conn.(*net.TCPConn).File()
+		}
+		if first == nil {
+			first = forkbox.Errorf(forkbox.Unavailable, "connect to port "+strconv.Itoa(port)+" of the box", "%w", err).
+				Hint("wait until something listens there: forkbox wait BOX --port %d", port)
+		}
+	}
+	return nil, first
+}
+
+func (p *pid1) ownAddresses() []string {
+	list := []string{"127.0.0.1", "::1"}
+	if p.config.Net == forkbox.NetPolicy {
+		list = append(list, gateway.IP4.Addr().String())
+	}
+	return list
+}
+
+// Holder finds the process behind a socket: by the socket's inode, among the
+// open files of the box's processes.
+func (i *instance) Holder(proto string, local netip.AddrPort) (forkbox.Who, bool) {
+	inode, ok := linux.SocketInode(i.process.PID, proto, local)
+	if !ok {
+		return forkbox.Who{}, false
+	}
+	pids := i.members()
+	at := slices.IndexFunc(pids, func(pid int) bool { return holds(pid, "socket:["+inode+"]") })
+	if at < 0 {
+		return forkbox.Who{}, false
+	}
+	return whoIs(pids[at]), true
+}
+
+// members are the box's processes, the youngest first: who has just made a
+// connection has often just begun.
+func (i *instance) members() []int {
+	var pids []int
+	if i.group != nil {
+		pids, _ = i.group.Pids()
+	}
+	if len(pids) == 0 {
+		pids = freezer.Descendants(i.process.PID)
+	}
+	slices.Sort(pids)
+	slices.Reverse(pids)
+	return slices.DeleteFunc(pids, func(pid int) bool { return pid == i.process.PID })
+}
+
+// mostFiles is how many open files of a process are looked at.
+const mostFiles = 4096
+
+func holds(pid int, link string) bool {
+	dir, err := os.Open("/proc/" + strconv.Itoa(pid) + "/fd")
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(mostFiles)
+	return slices.ContainsFunc(names, func(name string) bool {
+		target, err := os.Readlink(dir.Name() + "/" + name)
+		return err == nil && target == link
+	})
+}
+
+// mostCommand is how much of a command line is told.
+const mostCommand = 256
+
+func whoIs(pid int) forkbox.Who {
+	dir := "/proc/" + strconv.Itoa(pid)
+	raw, _ := os.ReadFile(dir + "/cmdline")
+	raw = raw[:min(len(raw), mostCommand)]
+	who := forkbox.Who{Command: strings.ToValidUTF8(strings.TrimSpace(strings.ReplaceAll(string(raw), "\x00", " ")), "?")}
+	groups, _ := os.ReadFile(dir + "/cgroup")
+	for line := range strings.Lines(string(groups)) {
+		if _, id, ok := strings.Cut(strings.TrimSpace(line), "/x/"); ok {
+			who.Exec, _, _ = strings.Cut(id, "/")
+			break
+		}
+	}
+	status, _ := os.ReadFile(dir + "/status")
+	for line := range strings.Lines(string(status)) {
+		if numbers, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			if f := strings.Fields(numbers); len(f) > 0 {
+				who.PID, _ = strconv.Atoi(f[len(f)-1])
+			}
+		}
+	}
+	return who
+}
+
+// resolvConf has names resolved by the gate, with the host's own search list
+// and options.
+func resolvConf(host []byte) []byte {
+	conf := []string{"nameserver " + nameserver}
+	for line := range strings.Lines(string(host)) {
+		f := strings.Fields(line)
+		if len(f) > 1 && (f[0] == "search" || f[0] == "domain" || f[0] == "options") {
+			conf = append(conf, strings.Join(f, " "))
+		}
+	}
+	return []byte(strings.Join(conf, "\n") + "\n")
+}

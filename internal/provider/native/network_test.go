@@ -1,0 +1,214 @@
+//go:build linux
+
+package native
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/providertest"
+)
+
+// gated is a running box whose network ends at a device that the test has.
+func gated(t *testing.T) (*providertest.Running, *os.File) {
+	t.Helper()
+	p, lab := lab(t)
+	if err := p.CanGate(); err != nil {
+		t.Skip(err)
+	}
+	r := lab.Start(lab.Box(func(b *forkbox.Box) { b.Net = forkbox.NetPolicy }))
+	device, err := r.Instance.(forkbox.Networked).Device(context.Background())
+	must(t, err)
+	t.Cleanup(func() { device.Close() })
+	return r, device
+}
+
+// background starts a tool that goes on while the test does.
+func background(t *testing.T, r *providertest.Running, in *os.File, tool ...string) string {
+	t.Helper()
+	id := r.ID()
+	must(t, r.Exec(id, forkbox.ExecSpec{Argv: providertest.Tool(tool[0], tool[1:]...)}, forkbox.Stdio{In: in}, 1<<20))
+	return id
+}
+
+// heard is the first packet with a payload that begins with a word.
+func heard(t *testing.T, device *os.File, word string) []byte {
+	t.Helper()
+	must(t, device.SetReadDeadline(time.Now().Add(30*time.Second)))
+	packet := make([]byte, 65536)
+	for {
+		n, err := device.Read(packet)
+		must(t, err)
+		if bytes.Contains(packet[:n], []byte(word)) {
+			return packet[:n]
+		}
+	}
+}
+
+// TestWhatLeavesABoxComesToItsDevice: of both families, whatever the address.
+func TestWhatLeavesABoxComesToItsDevice(t *testing.T) {
+	t.Parallel()
+	r, device := gated(t)
+	for _, to := range []string{"203.0.113.9:99", "198.18.0.1:53", "10.1.2.3:4", "169.254.169.254:80", "[2001:db8::5]:7", "[fd00::1]:9"} {
+		res := r.Run(forkbox.ExecSpec{Argv: providertest.Tool("send", to, "hello "+to)}, nil)
+		if res.Exit.Code != 0 {
+			t.Fatalf("%s: %s%s", to, res.Stdout, res.Stderr)
+		}
+		packet := heard(t, device, "hello "+to)
+		want := netip.MustParseAddrPort(to)
+		got := destination(packet)
+		if got != want {
+			t.Errorf("sent to %v, came as %v", want, got)
+		}
+	}
+}
+
+func destination(packet []byte) netip.AddrPort {
+	if packet[0]>>4 == 4 {
+		addr, _ := netip.AddrFromSlice(packet[16:20])
+		return netip.AddrPortFrom(addr, binary.BigEndian.Uint16(packet[22:]))
+	}
+	addr, _ := netip.AddrFromSlice(packet[24:40])
+	return netip.AddrPortFrom(addr, binary.BigEndian.Uint16(packet[42:]))
+}
+
+// sendTool sends a datagram and waits to be told to end, on its stdin.
+func sendTool(args []string) int {
+	conn, err := net.Dial("udp", args[0])
+	if err == nil {
+		_, err = io.WriteString(conn, args[1])
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	if len(args) > 2 {
+		fmt.Println(conn.LocalAddr())
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	}
+	return 0
+}
+
+// TestHolderOfASocket: who sends is told by exec, by pid in the box and by
+// command.
+func TestHolderOfASocket(t *testing.T) {
+	t.Parallel()
+	r, device := gated(t)
+	in, done, err := os.Pipe()
+	must(t, err)
+	defer done.Close()
+	exec := background(t, r, in, "send", "203.0.113.9:99", "who am I", "wait")
+	packet := heard(t, device, "who am I")
+	from, _ := netip.AddrFromSlice(packet[12:16])
+	who, ok := r.Instance.(forkbox.Networked).Holder("udp", netip.AddrPortFrom(from, binary.BigEndian.Uint16(packet[20:])))
+	if !ok || who.PID < 2 || !strings.Contains(who.Command, "203.0.113.9:99 who am I") {
+		t.Errorf("it is %+v, %v", who, ok)
+	}
+	if i := r.Instance.(*instance); i.group != nil && who.Exec != exec {
+		t.Errorf("it is exec %q, not %q", who.Exec, exec)
+	}
+	if who, ok := r.Instance.(forkbox.Networked).Holder("tcp", netip.AddrPortFrom(from, 1)); ok {
+		t.Errorf("nobody's socket is %+v's", who)
+	}
+}
+
+// TestDialReachesTheBoxsLoopback: of either family, and only the box's.
+func TestDialReachesTheBoxsLoopback(t *testing.T) {
+	t.Parallel()
+	r, _ := gated(t)
+	host, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer host.Close()
+	port := host.Addr().(*net.TCPAddr).Port
+	inst := r.Instance.(forkbox.Networked)
+	if conn, err := inst.Dial(context.Background(), port); err == nil {
+		conn.Close()
+		t.Fatal("a port of the host's answers")
+	} else if forkbox.CodeOf(err) != forkbox.Unavailable {
+		t.Error(err)
+	}
+	for _, at := range []string{"127.0.0.1", "::1", "198.18.0.2"} {
+		in, done, err := os.Pipe()
+		must(t, err)
+		background(t, r, in, "echo", net.JoinHostPort(at, fmt.Sprint(port)))
+		conn := dialUntil(t, inst, port)
+		_, err = io.WriteString(conn, "hello "+at)
+		must(t, err)
+		must(t, conn.(*net.TCPConn).CloseWrite())
+		if got, err := io.ReadAll(conn); string(got) != "hello "+at {
+			t.Errorf("%s echoes %q, %v", at, got, err)
+		}
+		conn.Close()
+		done.Close()
+	}
+}
+
+func dialUntil(t *testing.T, inst forkbox.Networked, port int) net.Conn {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		conn, err := inst.Dial(context.Background(), port)
+		if err == nil {
+			return conn
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// echoTool echoes one connection.
+func echoTool(args []string) int {
+	l, err := net.Listen("tcp", args[0])
+	for ; err != nil; l, err = net.Listen("tcp", args[0]) { // the last one is about to end
+		time.Sleep(20 * time.Millisecond)
+	}
+	conn, err := l.Accept()
+	if err != nil {
+		return 1
+	}
+	_, _ = io.Copy(conn, conn)
+	conn.Close()
+	l.Close()
+	return 0
+}
+
+// TestDeviceOutlivesTheDaemon: who finds the box running gets its device again.
+func TestDeviceOutlivesTheDaemon(t *testing.T) {
+	t.Parallel()
+	p, lab := lab(t)
+	if err := p.CanGate(); err != nil {
+		t.Skip(err)
+	}
+	box := lab.Box(func(b *forkbox.Box) { b.Net = forkbox.NetPolicy })
+	first := lab.Start(box)
+	device, err := first.Instance.(forkbox.Networked).Device(context.Background())
+	must(t, err)
+	device.Close()
+	again := lab.Attach(box)
+	device, err = again.Instance.(forkbox.Networked).Device(context.Background())
+	must(t, err)
+	defer device.Close()
+	res := again.Run(forkbox.ExecSpec{Argv: providertest.Tool("send", "203.0.113.9:99", "still here")}, nil)
+	if res.Exit.Code != 0 {
+		t.Fatalf("%s%s", res.Stdout, res.Stderr)
+	}
+	heard(t, device, "still here")
+}
+
+func TestResolvConf(t *testing.T) {
+	t.Parallel()
+	got := string(resolvConf([]byte("# mine\nnameserver 192.0.2.1\nsearch corp.example example.com\n  options  ndots:2\nnameserver ::1\n")))
+	if want := "nameserver 198.18.0.1\nsearch corp.example example.com\noptions ndots:2\n"; got != want {
+		t.Errorf("%q", got)
+	}
+}
