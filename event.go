@@ -18,7 +18,8 @@ const (
 	EventLimits    EventKind = "limits"   // its limits were changed
 	EventExtended  EventKind = "extended" // its time was extended
 	EventTimedOut  EventKind = "timed-out"
-	EventTimeJumps EventKind = "clock" // the host's clock was set
+	EventNetwork   EventKind = "network" // what it may reach, or who reaches it, was changed
+	EventTimeJumps EventKind = "clock"   // the host's clock was set
 )
 
 // Event is something that happened to a box without, or beside, an answer to

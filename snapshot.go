@@ -84,11 +84,12 @@ type Template struct {
 	From    string    `json:"from"` // BOX@SNAPSHOT as it was called, for people
 	Parent  string    `json:"parent,omitempty"`
 	// What its boxes begin with.
-	Base   Base     `json:"base"`
-	Layers []string `json:"layers"`
-	Net    Net      `json:"net"`
-	Dir    string   `json:"dir"`
-	Env    Strings  `json:"env,omitempty"`
+	Base    Base     `json:"base"`
+	Layers  []string `json:"layers"`
+	Net     Net      `json:"net"`
+	Network Network  `json:"network,omitzero"`
+	Dir     string   `json:"dir"`
+	Env     Strings  `json:"env,omitempty"`
 	// AllowSecrets, Unresolved and Lineage are as in [Box].
 	AllowSecrets []string   `json:"allow_secrets,omitempty"`
 	Unresolved   Strings    `json:"unresolved,omitempty"`

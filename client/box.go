@@ -9,7 +9,7 @@ import (
 )
 
 // CreateRequest asks for a new box. The zero value is a fork of reality with a
-// generated name and no network.
+// generated name and the network that the host gives to those who say nothing.
 type CreateRequest struct {
 	Name string `json:"name,omitempty"`
 	// From is "reality" (or nothing), BOX@SNAPSHOT, "empty", "dir:/a/b", or
@@ -18,8 +18,11 @@ type CreateRequest struct {
 	Template     string          `json:"template,omitempty"` // instead of From
 	Dir          string          `json:"dir,omitempty"`
 	Env          forkbox.Strings `json:"env,omitempty"`
-	Net          forkbox.Net     `json:"net,omitempty"`
 	AllowSecrets []string        `json:"allow_secrets,omitempty"`
+	// Net is "none", "policy", "host" or the name of a team, and NetWish what
+	// it is to reach.
+	Net     string          `json:"net,omitempty"`
+	NetWish forkbox.NetWish `json:"net_wish,omitzero"`
 	// Wish is what limits it is to have.
 	Wish forkbox.Wish `json:"wish,omitzero"`
 }

@@ -37,29 +37,49 @@ func (c *Client) Export(ctx context.Context, ref string, w io.Writer) error {
 	return lost(ctx, op, err)
 }
 
+// ImportRequest is what to make of an archive, and what limits and network the
+// box is to have.
+type ImportRequest struct {
+	forkbox.ImportSpec
+	Wish    forkbox.Wish
+	NetWish forkbox.NetWish
+}
+
 // Import makes a box of an archive that Export, or another tool for OCI images,
 // wrote.
 func (c *Client) Import(ctx context.Context, r io.Reader, spec forkbox.ImportSpec) (forkbox.Import, error) {
-	return c.ImportWith(ctx, r, spec, forkbox.Wish{})
+	return c.ImportWith(ctx, r, ImportRequest{ImportSpec: spec})
 }
 
-// ImportWith is Import with limits for the box.
-func (c *Client) ImportWith(ctx context.Context, r io.Reader, spec forkbox.ImportSpec, wish forkbox.Wish) (done forkbox.Import, err error) {
+// ImportWith is Import with limits and a network for the box.
+func (c *Client) ImportWith(ctx context.Context, r io.Reader, req ImportRequest) (done forkbox.Import, err error) {
+	q, err := req.query()
+	if err != nil {
+		return done, forkbox.Errorf(forkbox.Invalid, "import a box", "%w", err)
+	}
+	err = c.upload(ctx, "import a box", "/import?"+q.Encode(), r, &done)
+	return done, err
+}
+
+// query has all of it: the body is the archive's.
+func (r ImportRequest) query() (url.Values, error) {
 	q := url.Values{}
-	if !reflect.ValueOf(wish).IsZero() {
+	for name, wish := range map[string]any{"wish": r.Wish, "net_wish": r.NetWish} {
+		if reflect.ValueOf(wish).IsZero() {
+			continue
+		}
 		text, err := json.Marshal(wish)
 		if err != nil {
-			return done, forkbox.Errorf(forkbox.Invalid, "import a box", "%w", err)
+			return nil, err
 		}
-		q.Set("wish", string(text)) // the body is the archive's
+		q.Set(name, string(text))
 	}
-	for name, value := range map[string]string{"name": spec.Name, "dir": spec.Dir, "net": string(spec.Net)} {
+	for name, value := range map[string]string{"name": r.Name, "dir": r.Dir, "net": string(r.Net)} {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
-	err = c.upload(ctx, "import a box", "/import?"+q.Encode(), r, &done)
-	return done, err
+	return q, nil
 }
 
 // AddBase unpacks what boxes can be made of: an image in a tar (kind "oci"), or

@@ -39,14 +39,15 @@ func (c *Client) Fork(ctx context.Context, ref string, spec forkbox.ForkSpec) (f
 	return f, err
 }
 
-// ForkRequest is what children to make, and what limits they are to have. With
-// an empty wish each has those of the box it is of.
+// ForkRequest is what children to make, and what limits and network they are to
+// have. With empty wishes each has those of the box it is of.
 type ForkRequest struct {
 	forkbox.ForkSpec
-	Wish forkbox.Wish `json:"wish,omitzero"`
+	Wish    forkbox.Wish    `json:"wish,omitzero"`
+	NetWish forkbox.NetWish `json:"net_wish,omitzero"`
 }
 
-// ForkWith is Fork with limits of the children's own.
+// ForkWith is Fork with limits and a network of the children's own.
 func (c *Client) ForkWith(ctx context.Context, ref string, req ForkRequest) (f forkbox.Fork, err error) {
 	err = c.call(ctx, "fork box "+ref, http.MethodPost, snapshotPath(ref, "fork"), req, &f)
 	return f, err

@@ -74,6 +74,19 @@ type Engine interface {
 	// fails.
 	Attach(ctx context.Context, who forkbox.Owner, ref, execID string, stdio forkbox.Stdio) error
 
+	// Allow puts rules in front of a box's own, or takes them away: all of
+	// them, or none. Each is "allow X" or "deny X".
+	Allow(ctx context.Context, who forkbox.Owner, ref string, rules []string, remove bool) (forkbox.Box, error)
+	Explain(ctx context.Context, who forkbox.Owner, ref, target string) (forkbox.NetVerdict, error)
+	ConnLog(ctx context.Context, who forkbox.Owner, ref string, after int64, limit int, follow bool, yield func(forkbox.Conn) error) error
+	Publish(ctx context.Context, who forkbox.Owner, ref string, port forkbox.Port) (forkbox.Port, error)
+	// Unpublish takes the box's port.
+	Unpublish(ctx context.Context, who forkbox.Owner, ref string, port int) error
+	PortsOf(ctx context.Context, who forkbox.Owner, ref string) ([]forkbox.Port, error)
+	URL(ctx context.Context, who forkbox.Owner, ref string, port int) (string, error)
+	// WaitPort with a zero timeout waits until ctx ends.
+	WaitPort(ctx context.Context, who forkbox.Owner, ref string, port int, timeout time.Duration) error
+
 	Doctor(ctx context.Context) []forkbox.Check
 	HiddenFrom(who forkbox.Owner) []string
 

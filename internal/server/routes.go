@@ -49,6 +49,16 @@ var routes = [...]route{
 	{"POST", "/v1/boxes/{box}/resume", owner, (*Server).resumeBox},
 	{"GET", "/v1/boxes/{box}/stats", owner, (*Server).boxStats},
 
+	{"GET", "/v1/boxes/{box}/net", owner, (*Server).getNet},
+	{"PATCH", "/v1/boxes/{box}/net", owner, (*Server).changeNet},
+	{"GET", "/v1/boxes/{box}/net/log", owner, (*Server).streamConns},
+	{"POST", "/v1/boxes/{box}/net/explain", owner, (*Server).explainNet},
+	{"GET", "/v1/boxes/{box}/ports", owner, (*Server).listPorts},
+	{"POST", "/v1/boxes/{box}/ports", owner, (*Server).publishPort},
+	{"DELETE", "/v1/boxes/{box}/ports", owner, (*Server).unpublishPort},
+	{"POST", "/v1/boxes/{box}/open", owner, (*Server).openPort},
+	{"POST", "/v1/boxes/{box}/wait", owner, (*Server).waitPort},
+
 	{"GET", "/v1/boxes/{box}/snapshots", owner, (*Server).listSnapshots},
 	{"POST", "/v1/boxes/{box}/snapshots", owner, (*Server).createSnapshot},
 	{"DELETE", "/v1/boxes/{box}/snapshots/{snapshot}", owner, (*Server).removeSnapshot},
@@ -86,6 +96,10 @@ var routes = [...]route{
 	{"POST", "/v1/store", owner, (*Server).initStore},
 	{"PATCH", "/v1/store", owner, (*Server).growStore},
 	{"DELETE", "/v1/store", owner, (*Server).removeStore},
+
+	{"GET", "/v1/secrets", owner, (*Server).listSecrets},
+	{"PUT", "/v1/secrets/{secret}", owner, (*Server).setSecret},
+	{"DELETE", "/v1/secrets/{secret}", owner, (*Server).removeSecret},
 
 	{"POST", "/v1/gc", owner, (*Server).collect},
 	{"GET", "/v1/usage", owner, (*Server).usage},

@@ -21,6 +21,7 @@ const maxBody = 8 << 20
 // Config is what a server is made from.
 type Config struct {
 	Engine  Engine
+	Vault   Vault // nil: secrets cannot be kept
 	Log     *slog.Logger
 	Version string
 

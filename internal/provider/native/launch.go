@@ -231,7 +231,7 @@ func resumeChild(w *os.File) error {
 
 // outline decides what the box is made of, without making anything.
 func (p *Provider) outline(box forkbox.Box) (*plan, error) {
-	if err := p.canNet(box.Net); err != nil {
+	if err := p.NetSupport(box.Net); err != nil {
 		return nil, err
 	}
 	c := p.concealment(box)

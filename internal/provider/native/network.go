@@ -51,8 +51,8 @@ func (p *Provider) CanGate() error {
 	return e.Hint("or do without: --net none")
 }
 
-// canNet fails closed: what network a box is to have is what it gets.
-func (p *Provider) canNet(n forkbox.Net) error {
+// NetSupport fails closed: what network a box is to have is what it gets.
+func (p *Provider) NetSupport(n forkbox.Net) error {
 	switch n {
 	case forkbox.NetNone, forkbox.NetHost:
 		return nil
