@@ -61,6 +61,7 @@ func (a *app) shyClient() *client.Client { return client.New(client.DefaultSocke
 const (
 	groupStart   = "start"
 	groupLook    = "look"
+	groupNet     = "network"
 	groupLand    = "land"
 	groupSave    = "save"
 	groupManage  = "manage"
@@ -95,6 +96,7 @@ box and nothing else.`,
 	root.AddGroup(
 		&cobra.Group{ID: groupStart, Title: "Start here:"},
 		&cobra.Group{ID: groupLook, Title: "Look:"},
+		&cobra.Group{ID: groupNet, Title: "Network:"},
 		&cobra.Group{ID: groupLand, Title: "Land:"},
 		&cobra.Group{ID: groupSave, Title: "Save, fork and share:"},
 		&cobra.Group{ID: groupManage, Title: "Manage:"},
@@ -115,6 +117,7 @@ func (a *app) addVerbs(root *cobra.Command) {
 			a.lsVerb(), a.showVerb(), a.diffVerb(), a.statusVerb(), a.psVerb(), a.logsVerb(),
 			a.execsVerb(), a.attachVerb(), a.statsVerb(), a.topVerb(), a.eventsVerb(),
 		}},
+		{groupNet, []*cobra.Command{a.netVerb(), a.portVerb(), a.openVerb(), a.waitVerb(), a.secretVerb()}},
 		{groupLand, []*cobra.Command{a.applyVerb(), a.undoVerb(), a.receiptsVerb(), a.syncVerb(), a.discardVerb()}},
 		{groupSave, []*cobra.Command{
 			a.snapshotVerb(), a.snapshotsVerb(), a.rollbackVerb(), a.forkVerb(), a.treeVerb(), a.templateVerb(),

@@ -28,6 +28,7 @@ type attachment struct {
 	made   forkbox.Box           // that box; without an id there is none
 	stdin  bool                  // pass it on; empty otherwise
 	tty    ttyMode
+	begun  func() // runs when the box is made and the command started
 	after  func() // runs when the command has ended, before its output is taken for complete
 }
 
@@ -50,6 +51,9 @@ func (at *attachment) run(early context.Context, signals *signals, req client.Ex
 		return forkbox.Exec{}, err
 	}
 	defer session.Close()
+	if at.begun != nil {
+		at.begun()
+	}
 	if req.TTY {
 		defer rawTerminal(in)()
 	}

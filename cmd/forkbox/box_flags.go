@@ -16,8 +16,8 @@ type boxFlags struct {
 	name     string
 	from     string
 	template string
-	net      string
-	secrets  []string
+	net      netFlags
+	hidden   []string // what is not to be
 	limits   limitFlags
 }
 
@@ -26,9 +26,8 @@ func (f *boxFlags) add(a *app, cmd *cobra.Command) {
 	flags.StringVar(&f.name, "name", "", "name of the box; one is made up where none is given")
 	flags.StringVar(&f.from, "from", "", "what to make it `from`: reality (if nothing is said), BOX@SNAPSHOT, oci:LAYOUT, tar:FILE, dir:DIR or empty")
 	flags.StringVar(&f.template, "template", "", "make it from this `template`")
-	flags.StringVar(&f.net, "net", "", "network: none (loopback only; if nothing is said) or host")
-	flags.StringArrayVar(&f.secrets, "allow-secrets", nil, "do not hide this secret `path or variable` (repeatable)")
-	cmd.RegisterFlagCompletionFunc("net", cobra.FixedCompletions([]string{"none", "host"}, cobra.ShellCompDirectiveNoFileComp))
+	flags.StringArrayVar(&f.hidden, "allow-secrets", nil, "do not hide this `path or variable` of this machine, although it looks like a credential (repeatable)")
+	f.net.add(a, cmd, "if nothing is said: policy")
 	cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions)
 	cmd.RegisterFlagCompletionFunc("from", a.completeOrigins)
 	cmd.RegisterFlagCompletionFunc("template", a.completeTemplates(0))
@@ -38,10 +37,13 @@ func (f *boxFlags) add(a *app, cmd *cobra.Command) {
 // request is the box to make. A fork of reality is one as the caller sees it:
 // here, with this environment. Everything else brings its own.
 func (f *boxFlags) request(ctx context.Context, a *app, c *client.Client) (client.CreateRequest, error) {
-	req := client.CreateRequest{Name: f.name, Template: f.template, Net: forkbox.Net(f.net), AllowSecrets: f.allowed()}
+	req := client.CreateRequest{Name: f.name, Template: f.template, AllowSecrets: f.allowed()}
 	from, err := f.checkOrigin()
 	if err == nil {
 		req.Wish, err = withProject(f.limits.wish())
+	}
+	if err == nil {
+		req.Net, req.NetWish, err = f.net.request(f.inherits(), true)
 	}
 	switch {
 	case err != nil || f.template != "":
@@ -53,6 +55,11 @@ func (f *boxFlags) request(ctx context.Context, a *app, c *client.Client) (clien
 	return req, err
 }
 
+// inherits says whether the box will be made of another, and have its network.
+func (f *boxFlags) inherits() bool {
+	return f.template != "" || strings.Contains(f.from, "@")
+}
+
 // ownPlace says whether the box will have a directory and an environment of its
 // own.
 func (f *boxFlags) ownPlace() bool {
@@ -62,8 +69,8 @@ func (f *boxFlags) ownPlace() bool {
 // allowed makes paths absolute; the daemon does not know where they were said.
 // What has no slash and no dot in front is the name of a variable.
 func (f *boxFlags) allowed() []string {
-	list := make([]string, len(f.secrets))
-	for i, secret := range f.secrets {
+	list := make([]string, len(f.hidden))
+	for i, secret := range f.hidden {
 		list[i] = secret
 		if rest, ok := strings.CutPrefix(secret, "~/"); ok {
 			home, _ := os.UserHomeDir()

@@ -13,9 +13,9 @@ import (
 func (a *app) forkVerb() *cobra.Command {
 	var req client.ForkRequest
 	var limits limitFlags
-	var net string
+	var net netFlags
 	cmd := &cobra.Command{
-		Use:   "fork [--count N] [--net none|host] [limits] BOX[@SNAPSHOT] [NAME]",
+		Use:   "fork [--count N] [--net none|policy|host|TEAM] [network] [limits] BOX[@SNAPSHOT] [NAME]",
 		Short: "Make other boxes of a box",
 		Long: `Make a box that begins as another one is now, or was at a snapshot, and print its
 name. From then on the two have nothing to do with each other. BOX@ is the last
@@ -25,7 +25,9 @@ With --count there are several, of the same moment, each with a number after
 NAME. A child that cannot be made is reported on stderr, and the exit code is 1;
 the others are there.
 
-The children have the limits of the box, but for those that flags name.`,
+The children have the limits of the box, but for those that flags name, and its
+network: what --allow and --deny say comes before the rules of the box. Ports that
+the box has published stay its own.`,
 		Example: `  forkbox fork try
   forkbox fork try@green other
   forkbox fork --count 3 try attempt
@@ -37,13 +39,18 @@ The children have the limits of the box, but for those that flags name.`,
 			if req.Count < 1 {
 				return errors.New("--count is one at least")
 			}
-			req.Name, req.Net, req.Wish = append(args, "")[1], forkbox.Net(net), limits.wish()
+			word, wish, err := net.request(true, false)
+			if err != nil {
+				return err
+			}
+			req.Name, req.Wish = append(args, "")[1], limits.wish()
+			req.Net, req.NetWish = forkbox.Net(word), wish
+			net.warn(a)
 			return a.fork(cmd.Context(), args[0], req)
 		},
 	}
 	cmd.Flags().IntVar(&req.Count, "count", 1, "how many")
-	cmd.Flags().StringVar(&net, "net", "", "network: none or host (default: as BOX has it)")
-	cmd.RegisterFlagCompletionFunc("net", cobra.FixedCompletions([]string{"none", "host"}, cobra.ShellCompDirectiveNoFileComp))
+	net.add(a, cmd, "if nothing is said: as BOX has it")
 	cmd.RegisterFlagCompletionFunc("count", cobra.NoFileCompletions)
 	limits.addForBox(cmd)
 	limits.addWait(cmd)
@@ -70,6 +77,9 @@ func (a *app) fork(ctx context.Context, ref string, req client.ForkRequest) erro
 	for _, child := range made.Children {
 		if child.Error != nil && err == nil {
 			err = someFailed
+		}
+		if child.Box != nil {
+			a.tellNote(string(req.Net), *child.Box)
 		}
 	}
 	return err

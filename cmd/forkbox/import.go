@@ -10,10 +10,10 @@ import (
 )
 
 func (a *app) importVerb() *cobra.Command {
-	var net string
+	var net netFlags
 	var limits limitFlags
 	cmd := &cobra.Command{
-		Use:   "import [--net none|host] [limits] FILE|- [NAME]",
+		Use:   "import [--net none|policy|host|TEAM] [network] [limits] FILE|- [NAME]",
 		Short: "Make a box of a file that export wrote",
 		Long: `Make a box of what forkbox export wrote, here or on another machine, and print its
 name. FILE may be any other OCI image, too: in a tar, or the directory of a
@@ -28,18 +28,30 @@ differs from it, in its packages for instance, is on stderr.`,
 		Args:              between(1, 2, "a file: forkbox import FILE [NAME]"),
 		ValidArgsFunction: completeOneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			spec := forkbox.ImportSpec{Name: append(args, "")[1], Net: forkbox.Net(net)}
-			return a.importFile(cmd.Context(), args[0], spec, limits.wish())
+			req, err := importRequest(append(args, "")[1], net, limits)
+			if err != nil {
+				return err
+			}
+			net.warn(a)
+			return a.importFile(cmd.Context(), args[0], req)
 		},
 	}
-	cmd.Flags().StringVar(&net, "net", "", "network: none (loopback only; if nothing is said) or host")
-	cmd.RegisterFlagCompletionFunc("net", cobra.FixedCompletions([]string{"none", "host"}, cobra.ShellCompDirectiveNoFileComp))
+	net.add(a, cmd, "if nothing is said: policy")
 	limits.addForBox(cmd)
 	limits.addWait(cmd)
 	return cmd
 }
 
-func (a *app) importFile(ctx context.Context, file string, spec forkbox.ImportSpec, wish forkbox.Wish) error {
+// importRequest is the box to make of an archive. A project's file is about this
+// machine's work, not about what comes from elsewhere.
+func importRequest(name string, net netFlags, limits limitFlags) (req client.ImportRequest, err error) {
+	word, wish, err := net.request(false, false)
+	req.ImportSpec = forkbox.ImportSpec{Name: name, Net: forkbox.Net(word)}
+	req.Wish, req.NetWish = limits.wish(), wish
+	return req, err
+}
+
+func (a *app) importFile(ctx context.Context, file string, req client.ImportRequest) error {
 	in, err := openArchive(file, true)
 	if err != nil {
 		return err
@@ -47,14 +59,14 @@ func (a *app) importFile(ctx context.Context, file string, spec forkbox.ImportSp
 	defer in.Close()
 	c := a.client()
 	defer c.Close()
-	return a.importFrom(ctx, c, in, spec, wish)
+	return a.importFrom(ctx, c, in, req)
 }
 
-func (a *app) importFrom(ctx context.Context, c *client.Client, in *archive, spec forkbox.ImportSpec, wish forkbox.Wish) error {
+func (a *app) importFrom(ctx context.Context, c *client.Client, in *archive, req client.ImportRequest) error {
 	moved := &flow{what: "importing " + printable(in.name), total: in.size}
 	var done forkbox.Import
 	err := a.tidily(ctx, moved.text, func(ctx context.Context) (err error) {
-		done, err = c.ImportWith(ctx, moved.reader(in), spec, wish)
+		done, err = c.ImportWith(ctx, moved.reader(in), req)
 		return err
 	})
 	if err != nil {
@@ -64,6 +76,7 @@ func (a *app) importFrom(ctx context.Context, c *client.Client, in *archive, spe
 		return a.printJSON(done)
 	}
 	a.tellDifferences(done.Differences)
+	a.tellNote(string(req.Net), done.Box)
 	_, err = fmt.Fprintln(a.stdout, done.Box.Name)
 	return err
 }

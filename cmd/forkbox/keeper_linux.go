@@ -11,10 +11,13 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/engine"
+	"github.com/forkbox/forkbox/internal/ingress"
 	"github.com/forkbox/forkbox/internal/layers"
 	"github.com/forkbox/forkbox/internal/ledger"
 	"github.com/forkbox/forkbox/internal/pool"
 	"github.com/forkbox/forkbox/internal/provider/native"
+	"github.com/forkbox/forkbox/internal/server"
+	"github.com/forkbox/forkbox/internal/vault"
 )
 
 // keeper is the engine with what it keeps boxes in.
@@ -25,6 +28,9 @@ type keeper struct {
 	store    *layers.Store
 	provider *native.Provider
 	ledger   *ledger.SQLite
+	vault    *vault.Vault
+	networks engine.Networks
+	ports    *ingress.Ingress
 }
 
 // open opens the store: in its pool, where it has one.
@@ -43,6 +49,9 @@ func (k *keeper) open(ctx context.Context, log *slog.Logger) (err error) {
 	return err
 }
 
+// Vault keeps secrets.
+func (k *keeper) Vault() server.Vault { return k.vault }
+
 // closeLimit is how long operations in flight get when the daemon ends.
 const closeLimit = 5 * time.Second
 
@@ -54,6 +63,9 @@ func (k *keeper) Close() error {
 	var errs []error
 	if k.Engine != nil {
 		errs = append(errs, k.Engine.Close(ctx))
+	}
+	if k.ports != nil {
+		k.ports.Shutdown()
 	}
 	if k.provider != nil {
 		errs = append(errs, k.provider.Close())

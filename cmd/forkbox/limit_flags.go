@@ -33,6 +33,8 @@ var limitHelp = [...]struct {
 	{forkbox.WriteOps, "n", "writes to disks per second"},
 	{forkbox.Files, "n", "open files of one process: 1024"},
 	{forkbox.Kept, "size", "output kept of one command: 10m"},
+	{forkbox.Bandwidth, "size", "bytes per second through the box's gate, each way: 10m"},
+	{forkbox.Connections, "n", "connections through it that are open at once: 256"},
 	{forkbox.Timeout, "time", "how long one command of it may run, if it says nothing else: 10m"},
 	{forkbox.TTL, "time", "how long the box lives; then it stops, and keeps its changes: 2h"},
 	{forkbox.Idle, "time", "stop the box when nothing was run in it for so long: 15m"},

@@ -17,7 +17,8 @@ func (a *app) lsVerb() *cobra.Command {
 		Long: `List your boxes, oldest first. Those of other users are not shown. A box is stale
 when another one landed a path that it changed as well: forkbox show says which, and
 forkbox sync brings it up to date. STATE also says that a box is paused, when its
-time is up, and what it last died of where nobody asked for that.`,
+time is up, and what it last died of where nobody asked for that. NET is what it may
+reach; forkbox net show has the rules.`,
 		Example:           "  forkbox ls\n  forkbox ls --json | jq -r '.boxes[].name'",
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -40,6 +41,6 @@ time is up, and what it last died of where nobody asked for that.`,
 
 func writeBoxes(w io.Writer, boxes []forkbox.Box) {
 	for _, b := range boxes {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", b.Name, b.ID, stateText(b), b.Net, ago(b.Created), printable(b.Dir))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", b.Name, b.ID, stateText(b), netText(b), ago(b.Created), printable(b.Dir))
 	}
 }

@@ -11,7 +11,7 @@ import (
 func (a *app) newVerb() *cobra.Command {
 	var flags boxFlags
 	cmd := &cobra.Command{
-		Use:   "new [--name N] [--from FROM|--template T] [--net none|host] [--allow-secrets X]… [limits]",
+		Use:   "new [--name N] [--from FROM|--template T] [--net none|policy|host|TEAM] [network] [--allow-secrets X]… [limits]",
 		Short: "Make a box: a clone of this machine to work in",
 		Long: `Make a box and print its name. It is a clone of this machine as it is now, in the
 current directory and with the current environment. Nothing runs in it yet, and
@@ -25,9 +25,16 @@ and an environment of its own. So has one that is made from a --template.
 Limits are those of the flags, else of the forkbox.yaml of the project around the
 current directory, else the daemon's own; forkbox show says which hold and where
 each came from. One that this host cannot enforce is refused, unless with
---limits best-effort. Where the host is full the box waits for its place: --wait.`,
+--limits best-effort. Where the host is full the box waits for its place: --wait.
+
+It has a network of its own. With --net policy, which it has if nothing is said, it
+reaches what --allow and --deny say, then what the project's forkbox.yaml says, then
+the preset; forkbox help net says what rules look like. The preset balanced is what
+this machine's tools are themselves configured to use, and model APIs. Boxes of one
+team (--net TEAM) reach each other by name. With --net host it shares the host's.`,
 		Example: `  forkbox new --name try
-  box=$(forkbox new --net host)
+  box=$(forkbox new --net none)
+  forkbox new --net-preset locked --allow git.example.com:443 --host-port 5432
   forkbox new --from try@green
   forkbox new --from oci:image.tar --name alpine
   zstd -dc root.tar.zst | forkbox new --from tar:-
@@ -42,6 +49,7 @@ each came from. One that this host cannot enforce is refused, unless with
 			if err != nil {
 				return err
 			}
+			flags.net.warn(a)
 			var box forkbox.Box
 			err = a.inLine(cmd.Context(), "making a box", req.Wish.Ticket, func(ctx context.Context) error {
 				box, err = c.Create(ctx, req)
@@ -53,6 +61,7 @@ each came from. One that this host cannot enforce is refused, unless with
 			if a.json {
 				return a.printJSON(box)
 			}
+			a.tellNote(req.Net, box)
 			_, err = fmt.Fprintln(a.stdout, box.Name)
 			return err
 		},

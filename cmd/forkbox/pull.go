@@ -10,17 +10,18 @@ import (
 	"path/filepath"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/oci"
 	"github.com/forkbox/forkbox/internal/oci/registry"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) pullVerb() *cobra.Command {
-	var net string
+	var net netFlags
 	var plain bool
 	var limits limitFlags
 	cmd := &cobra.Command{
-		Use:   "pull [--net none|host] [--plain-http] [limits] REGISTRY/REPO:TAG [NAME]",
+		Use:   "pull [--net none|policy|host|TEAM] [network] [--plain-http] [limits] REGISTRY/REPO:TAG [NAME]",
 		Short: "Make a box of an image in a registry",
 		Long: `Fetch what forkbox push put into a registry, or any other OCI image, make a box of
 it as forkbox import does, and print its name. A pull that was interrupted goes on
@@ -32,12 +33,15 @@ Who you are to the registry is read from docker's configuration (DOCKER_CONFIG, 
 		Args:              between(1, 2, "an image: forkbox pull REGISTRY/REPO:TAG [NAME]"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			spec := forkbox.ImportSpec{Name: append(args, "")[1], Net: forkbox.Net(net)}
-			return a.pull(cmd.Context(), args[0], plain, spec, limits.wish())
+			req, err := importRequest(append(args, "")[1], net, limits)
+			if err != nil {
+				return err
+			}
+			net.warn(a)
+			return a.pull(cmd.Context(), args[0], plain, req)
 		},
 	}
-	cmd.Flags().StringVar(&net, "net", "", "network: none (loopback only; if nothing is said) or host")
-	cmd.RegisterFlagCompletionFunc("net", cobra.FixedCompletions([]string{"none", "host"}, cobra.ShellCompDirectiveNoFileComp))
+	net.add(a, cmd, "if nothing is said: policy")
 	addPlainHTTP(cmd, &plain)
 	limits.addForBox(cmd)
 	limits.addWait(cmd)
@@ -45,7 +49,7 @@ Who you are to the registry is read from docker's configuration (DOCKER_CONFIG, 
 }
 
 // pull keeps what has come in the user's cache until there is a box of it.
-func (a *app) pull(ctx context.Context, image string, plain bool, spec forkbox.ImportSpec, wish forkbox.Wish) error {
+func (a *app) pull(ctx context.Context, image string, plain bool, req client.ImportRequest) error {
 	name, err := registry.Parse(image)
 	if err != nil {
 		return err
@@ -65,7 +69,7 @@ func (a *app) pull(ctx context.Context, image string, plain bool, spec forkbox.I
 	defer in.Close()
 	c := a.client()
 	defer c.Close()
-	if err := a.importFrom(ctx, c, in, spec, wish); err != nil {
+	if err := a.importFrom(ctx, c, in, req); err != nil {
 		return err
 	}
 	return forkbox.Wrap("clear the cache", os.RemoveAll(dir))

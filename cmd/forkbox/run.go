@@ -14,7 +14,7 @@ import (
 func (a *app) runVerb() *cobra.Command {
 	r := &runner{app: a}
 	cmd := &cobra.Command{
-		Use:   "run [--apply] [--keep|--discard] [--name N] [--from FROM|--template T] [--net none|host] [limits] [flags] -- CMD…",
+		Use:   "run [--apply] [--keep|--discard] [--name N] [--from FROM|--template T] [--net none|policy|host|TEAM] [network] [limits] [flags] -- CMD…",
 		Short: "Run a command on a clone of this machine and see what it changed",
 		Long: `Run a command on a clone of this machine. Reality stays as it is. Afterwards a
 summary of what changed is on stderr, every deletion included, and on a terminal
@@ -37,7 +37,9 @@ forkbox new does it. The command then runs in that box's own directory, with its
 own environment.
 
 Limits hold for the box, as with forkbox new; --timeout is the command's. What
-ended the command, where that was a limit, is on stderr in one line.
+ended the command, where that was a limit, is on stderr in one line. What it may
+reach is as with forkbox new, too; connections that were refused are in the summary,
+with the flags that would allow them.
 
 With --json the document, with box, exec and summary, is on stdout when the
 command has ended, and the command's own stdout goes to stderr. There is no
@@ -46,7 +48,8 @@ question then.`,
   forkbox run --apply -- npm run format
   forkbox run --discard -- rm -rf /etc
   git ls-files | forkbox run --keep --name tidy -- xargs gofmt -w
-  forkbox run --net host --timeout 5m -- apt-get install -y jq
+  forkbox run --allow api.example.com:443 --timeout 5m -- ./sync.sh
+  forkbox run --net none -- make test
   forkbox run --from try@green -- make test
   forkbox run --memory 2g --pids 512 --timeout 10m -- make -j`,
 		Args: needs(1, "a command: forkbox run -- CMD…"),
@@ -77,12 +80,16 @@ type runResult struct {
 	Exec    forkbox.Exec     `json:"exec"`
 	Summary forkbox.Summary  `json:"summary"`
 	Receipt *forkbox.Receipt `json:"receipt,omitempty"`
+	Refused []forkbox.Conn   `json:"refused,omitempty"` // what it tried to reach
 	Kept    bool             `json:"kept"`
 }
 
 func (r *runner) run(ctx context.Context, argv []string) error {
 	if r.keep && r.discard {
 		return errors.New("--keep and --discard exclude each other")
+	}
+	if err := r.box.net.check(); err != nil {
+		return err
 	}
 	req, err := r.exec.request(argv)
 	if err != nil {
@@ -105,7 +112,9 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 	if err != nil {
 		return signals.orError(err)
 	}
+	r.box.net.warn(r.app)
 	at := &attachment{app: r.app, client: c, create: &create, stdin: true, tty: ttyAuto}
+	at.begun = func() { r.tellNote(create.Net, at.made) }
 	at.after = func() { r.rest(ctx, c, at.made) }
 	exec, err := at.run(early, signals, req)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 // code is the command's own, unless what was to land did not.
 func (r *runner) conclude(ctx context.Context, c *client.Client, signals *signals, result runResult) error {
 	r.explainExit(result.Exec)
+	r.findRefused(ctx, c, &result)
 	known := r.look(ctx, c, &result)
 	signals.release() // the box is at rest: ctrl-C at the question keeps it
 	fate := r.fate(result, known)

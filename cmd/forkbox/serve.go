@@ -136,9 +136,17 @@ func (d *daemon) serve(ctx context.Context, engine server.Engine, log *slog.Logg
 	defer os.Remove(d.pidFile())
 	log.Info("listening", "socket", d.socket, "pid", os.Getpid(), "version", version())
 	s := server.New(server.Config{
-		Engine: engine, Log: log, Version: version(), IdleAfter: d.idle, Retire: unlink,
+		Engine: engine, Vault: vaultOf(engine), Log: log, Version: version(), IdleAfter: d.idle, Retire: unlink,
 	})
 	return forkbox.Wrap("serve", s.Serve(ctx, l))
+}
+
+// vaultOf is where the secrets of an engine's users are kept, if it has one.
+func vaultOf(engine server.Engine) server.Vault {
+	if keeper, ok := engine.(interface{ Vault() server.Vault }); ok {
+		return keeper.Vault()
+	}
+	return nil
 }
 
 // listen is called with the lock held: a socket that is there is stale.

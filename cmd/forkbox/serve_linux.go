@@ -38,6 +38,9 @@ func newEngine(ctx context.Context, home string, log *slog.Logger) (_ server.Eng
 		limits.pool = k.pool.Dir()
 	}
 	limits.reserve(k.provider, log)
+	if err := k.openNetworks(limits.config.Network, log); err != nil {
+		return nil, nil, err
+	}
 	if k.ledger, err = ledger.Open(ctx, filepath.Join(home, "ledger.db")); err != nil {
 		return nil, nil, err
 	}
@@ -58,6 +61,7 @@ func newEngine(ctx context.Context, home string, log *slog.Logger) (_ server.Eng
 		Secrets: secrets.FilterEnv, Hidden: hiddenPaths, CheckAllow: checkAllow, Log: log,
 		Receipts: filepath.Join(home, "receipts"), Bases: k.store.Base, Fence: fence,
 		UndoAge: age, UndoSize: size, Retention: policy, RetentionErr: policyErr,
+		Networks: k.networks, Ports: k.ports,
 		Policies: limits, Clock: bootClock(), Reserve: limits.short, Series: func(box string) string { return filepath.Join(k.store.Dir(box), "stats") },
 	})
 	if err := k.Reconcile(ctx); err != nil {

@@ -78,8 +78,9 @@ func writeBox(w io.Writer, b shownBox) {
 		{"name", b.Name}, {"id", b.ID}, {"state", stateText(b.Box)}, {"provider", b.Provider},
 		{"base", baseText(b.Base)}, {"forked from", printable(b.Origin)}, {"stands on", standsOnText(b)},
 		{"snapshots", snapshotsText(b)}, {"store", storeText(b.Box)},
-		{"owner", b.Owner.Name}, {"network", string(b.Net)}, {"directory", printable(b.Dir)}, {"secrets shown", strings.Join(b.AllowSecrets, ", ")}, {"note", printable(b.Note)},
+		{"owner", b.Owner.Name}, {"directory", printable(b.Dir)}, {"secrets shown", strings.Join(b.AllowSecrets, ", ")}, {"note", printable(b.Note)},
 	}
+	rows = append(rows, netRowsOf(b.Box)...)
 	rows = append(rows, [][2]string{{"paused", printable(b.Paused)}, {"died", deathText(b.Death)}, {"priority", string(b.Priority)}}...)
 	if b.Stale != "" {
 		rows = append(rows, [2]string{"stale", staleText(b.Box)})

@@ -63,9 +63,7 @@ func (r *runner) showSummary(look *glances, result runResult) {
 	if s.Noise.Total > 0 {
 		r.say("%s %s", r.paint(bold, "noise:"), plural(s.Noise.Total, "change"))
 	}
-	if failed(result.Exec) && result.Box.Net == forkbox.NetNone {
-		r.say("the box has no network; if the command needed it: forkbox run --net host -- %s", commandLine(result.Exec.Argv))
-	}
+	r.tellRefused(result)
 }
 
 func (r *runner) showSome(look glance, count forkbox.Count) {
@@ -81,10 +79,6 @@ func (r *runner) showFew(changes []forkbox.Change, total int, what string) {
 	if more := total - len(changes); more > 0 {
 		r.say("  and %d more %s", more, what)
 	}
-}
-
-func failed(exec forkbox.Exec) bool {
-	return exec.Exit != nil && exec.Exit.Code != 0 && exec.Exit.Cause == forkbox.CauseExited
 }
 
 // countByKind reads "2 deleted, 1 modified, 3 added".

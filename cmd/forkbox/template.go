@@ -120,7 +120,7 @@ func (a *app) listTemplates(ctx context.Context) error {
 	return a.table("NAME\tCREATED\tFROM\tBASE\tNET\tWARM\tMESSAGE", func(w io.Writer) {
 		for _, t := range list {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n",
-				printable(t.Name), ago(t.Created), printable(t.From), t.Base.Kind, t.Net, t.Warm, printable(t.Message))
+				printable(t.Name), ago(t.Created), printable(t.From), t.Base.Kind, netText(forkbox.Box{Net: t.Net, Network: t.Network}), t.Warm, printable(t.Message))
 		}
 	})
 }

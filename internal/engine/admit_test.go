@@ -171,7 +171,7 @@ func TestForkWaitsForEachChild(t *testing.T) {
 			return Verdict{OK: now.ByUser[ada.UID].Boxes < 3, Wait: true, Why: "3 boxes at most"}
 		}
 	})
-	f, err := w.ForkWith(t.Context(), ada, "one", forkbox.ForkSpec{Count: 4}, forkbox.Wish{Wait: &noWait})
+	f, err := w.ForkWith(t.Context(), ada, "one", forkbox.ForkSpec{Count: 4}, forkbox.Wish{Wait: &noWait}, forkbox.NetWish{})
 	check(t, err)
 	made := 0
 	for _, c := range f.Children {
@@ -184,7 +184,7 @@ func TestForkWaitsForEachChild(t *testing.T) {
 	if made != 2 {
 		t.Errorf("%d children of 2", made)
 	}
-	_, err = w.ForkWith(t.Context(), ada, "one", forkbox.ForkSpec{}, forkbox.Wish{Wait: &noWait})
+	_, err = w.ForkWith(t.Context(), ada, "one", forkbox.ForkSpec{}, forkbox.Wish{Wait: &noWait}, forkbox.NetWish{})
 	wantCode(t, err, forkbox.Busy)
 }
 

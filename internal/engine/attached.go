@@ -11,14 +11,16 @@ import (
 // guards what comes after execs.
 type attached struct {
 	instance forkbox.Instance
-	gone     chan struct{} // closed when the engine lets go of the instance
-	owner    int           // whose box it is
-	poke     chan struct{} // has what looks after it look at once
+	gone     chan struct{}  // closed when the engine lets go of the instance
+	owner    int            // whose box it is
+	poke     chan struct{}  // has what looks after it look at once
+	live     []forkbox.Port // that are published; guarded by the box's turn
 	meter    meter
 	series   series
 	seen     instant // when its clocks were last looked at, by what tends it
 
 	execs     map[string]*execution // running
+	gate      forkbox.Gate          // that its traffic goes through; nil where it has none
 	known     forkbox.Box           // its record, as of the last change that matters here
 	pinned    bool
 	ending    *ending // the engine asked for it to end
@@ -37,11 +39,12 @@ type execution struct {
 	done   chan struct{} // closed when exec has its exit
 }
 
-// attach makes an instance the box's own. unfinished are the execs that the
-// ledger believes to run in it. The caller has the box's turn.
-func (e *Engine) attach(h *handle, box forkbox.Box, instance forkbox.Instance, unfinished []forkbox.Exec) error {
+// attach makes an instance the box's own, with the gate that was opened for it.
+// unfinished are the execs that the ledger believes to run in it. The caller
+// has the box's turn.
+func (e *Engine) attach(h *handle, box forkbox.Box, instance forkbox.Instance, gate forkbox.Gate, unfinished []forkbox.Exec) error {
 	a := &attached{
-		instance: instance, gone: make(chan struct{}), owner: box.Owner.UID, pinned: box.Pinned,
+		instance: instance, gate: gate, gone: make(chan struct{}), owner: box.Owner.UID, pinned: box.Pinned,
 		execs: map[string]*execution{}, idleSince: time.Now(), poke: make(chan struct{}, 1), known: box, seen: e.instant(),
 	}
 	a.known.Env, a.quiet, a.series.file = nil, a.seen.since, e.seriesFile(box.ID)
@@ -59,6 +62,7 @@ func (e *Engine) attach(h *handle, box forkbox.Box, instance forkbox.Instance, u
 		h.mu.Lock()
 		h.attached = nil
 		h.mu.Unlock()
+		e.closeGate(h, a)
 		return err
 	}
 	e.settle(h, a, running, lost("it was not running any more when forkbox started again"))
@@ -70,6 +74,7 @@ func (e *Engine) attach(h *handle, box forkbox.Box, instance forkbox.Instance, u
 
 // detach forgets an instance that has ended. The caller has the box's turn.
 func (e *Engine) detach(h *handle, a *attached) {
+	e.closeNet(h, a)
 	e.trimLogs(h, a)
 	h.mu.Lock()
 	h.attached = nil

@@ -17,14 +17,18 @@ type CreateSpec struct {
 	Template     string // instead of From
 	Dir          string // where its commands start; the owner's home if empty
 	Env          []string
-	Net          forkbox.Net // none if empty
 	AllowSecrets []string
+	// Net is none, policy, host, or the name of a team of boxes that reach each
+	// other; the host's default if empty. NetWish is what it may reach.
+	Net     string
+	NetWish forkbox.NetWish
 	// Wish is what limits it is to have. A box that is forked from another has
-	// that one's, but for what is said here.
+	// that one's, and its network, but for what is said here.
 	Wish forkbox.Wish
 
-	terms   *terms // what came of the wish
-	refused error  // there is no place for it
+	terms   *terms    // what came of the wish
+	net     *netTerms // and of that for a network
+	refused error     // there is no place for it
 }
 
 // Create makes a box: a fork of reality, or of what spec says. It is at rest.
@@ -57,23 +61,37 @@ func (e *Engine) Create(ctx context.Context, who forkbox.Owner, spec CreateSpec)
 	return e.fromBase(ctx, who, spec)
 }
 
-// settleTerms resolves the limits of a new box and waits for its place on the
-// host. Nothing is held yet.
+// settleTerms resolves the limits and the network of a new box and waits for
+// its place on the host. Nothing is held yet.
 func (e *Engine) settleTerms(ctx context.Context, who forkbox.Owner, spec *CreateSpec) (*pass, error) {
-	wish := spec.Wish
-	if name, _, at := forkbox.SplitRef(spec.From); at && spec.Template == "" {
-		parent, err := e.resolve(ctx, who, name)
-		if err != nil {
-			return nil, err
-		}
-		wish = changed(parent.Asked, wish)
+	from, asked, err := e.comesFrom(ctx, who, *spec)
+	if err != nil {
+		return nil, err
 	}
-	t, err := e.terms(who, wish)
+	if spec.net, err = e.netTerms(who, spec.Net, spec.NetWish, from); err != nil {
+		return nil, err
+	}
+	wish := changed(asked, spec.Wish)
+	t, err := e.terms(who, wish, spec.net.net)
 	if err != nil {
 		return nil, err
 	}
 	spec.terms = &t
 	return e.newPlace(ctx, who, t, wish)
+}
+
+// comesFrom is what a new box inherits of a network and of limits.
+func (e *Engine) comesFrom(ctx context.Context, who forkbox.Owner, spec CreateSpec) (*origin, *forkbox.Wish, error) {
+	if spec.Template != "" {
+		t, err := e.ledger.Template(ctx, who.UID, spec.Template)
+		return originOf(t.Net, t.Network), nil, err
+	}
+	name, _, at := forkbox.SplitRef(spec.From)
+	if !at {
+		return nil, nil, nil
+	}
+	parent, err := e.resolve(ctx, who, name)
+	return originOf(parent.Net, parent.Network), parent.Asked, err
 }
 
 // fromSnapshot forks one box of BOX@SNAPSHOT.
@@ -120,7 +138,7 @@ func (e *Engine) newBox(who forkbox.Owner, spec CreateSpec) (forkbox.Box, error)
 	box := forkbox.Box{
 		ID: newID(), Name: spec.Name, State: forkbox.Creating, Provider: e.provider.Name(),
 		Base:  forkbox.Base{Kind: forkbox.Reality, Fence: e.fence()},
-		Owner: who, Net: orElse(spec.Net, forkbox.NetNone),
+		Owner: who, Net: spec.net.net, Network: cloneNetwork(spec.net.network), Note: spec.net.note,
 		Dir:     orElse(spec.Dir, orElse(who.Home, "/")),
 		Created: now.time, Env: env, AllowSecrets: spec.AllowSecrets, Store: e.storage(),
 	}
@@ -156,12 +174,7 @@ func (s CreateSpec) check() error {
 	if s.Dir != "" && !path.IsAbs(s.Dir) {
 		return forkbox.Errorf(forkbox.Invalid, op, "the directory %q is not absolute", s.Dir)
 	}
-	switch s.Net {
-	case "", forkbox.NetNone, forkbox.NetHost:
-		return nil
-	}
-	return forkbox.Errorf(forkbox.Invalid, op, "there is no network %q", s.Net).
-		Hint("use --net none or --net host")
+	return checkNet(s.Net, s.NetWish)
 }
 
 func (s CreateSpec) knownFrom() bool {
@@ -206,6 +219,9 @@ func (e *Engine) prepare(ctx context.Context, box *forkbox.Box) error {
 	}
 	ready := *box
 	ready.State = forkbox.Stopped
+	if err := e.prepareNet(&ready); err != nil {
+		return err
+	}
 	if err := e.ledger.UpdateBox(ctx, ready); err != nil {
 		return err
 	}
@@ -225,6 +241,9 @@ func (e *Engine) undoCreate(ctx context.Context, box forkbox.Box) {
 // knowledge of it last.
 func (e *Engine) discard(ctx context.Context, box forkbox.Box) error {
 	if err := e.provider.Remove(ctx, box); err != nil {
+		return err
+	}
+	if err := e.removeNet(box); err != nil {
 		return err
 	}
 	if err := e.ledger.DeleteBox(ctx, box.ID); err != nil {

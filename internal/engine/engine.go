@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -63,6 +64,12 @@ type Config struct {
 	// Clock names this run of the host and says how long it is on, with the
 	// time that it slept.
 	Clock func() (boot string, since time.Duration)
+	// Networks decides what boxes may reach and opens their gates. Without it a
+	// box has no network, or the host's.
+	Networks Networks
+	// Ports publishes ports of boxes on the host's loopback. Without it none
+	// are.
+	Ports Ports
 	// Series is the file that keeps what a box used in the last hour; none if
 	// it is empty.
 	Series func(box string) string
@@ -110,6 +117,12 @@ type Engine struct {
 	stopGrace time.Duration
 	log       *slog.Logger
 	now       func() time.Time
+
+	networks  Networks // may be nil, as ports may
+	ports     Ports
+	records   *recorder
+	followers followers
+	connID    atomic.Int64 // the last that was given
 
 	policies    Policies
 	admitsAll   bool // there are no policies: nobody has to ask
@@ -183,7 +196,8 @@ func New(c Config) *Engine {
 		sampleEvery: orElse(c.SampleEvery, 5*time.Second),
 		watchEvery:  orElse(c.WatchEvery, time.Second),
 		queue:       newQueue(c.Policies),
-		receipts:    c.Receipts, bases: c.Bases, fence: c.Fence,
+		networks:    c.Networks, ports: c.Ports,
+		receipts: c.Receipts, bases: c.Bases, fence: c.Fence,
 		undoAge:  orElse(c.UndoAge, 14*24*time.Hour),
 		undoSize: orElse(c.UndoSize, 10<<30),
 		ledger:   c.Ledger, provider: c.Provider, logs: c.Logs,
@@ -195,22 +209,30 @@ func New(c Config) *Engine {
 		handles: map[string]*handle{}, reality: make(chan struct{}, 1), pool: make(chan struct{}, 1),
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.records = newRecorder(e.ledger.SaveConns, e.followers.tell, e.log)
 	return e
 }
 
-// Close lets go of the boxes, which go on running, and ends what callers are
-// waiting for. It returns when that is over or ctx is.
+// Close lets go of the boxes, which go on running without their network, and
+// ends what callers are waiting for. It returns when that is over or ctx is.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	e.closed = true
 	e.mu.Unlock()
 	e.cancel()
 	done := make(chan struct{})
-	go func() { e.work.Wait(); close(done) }()
+	go func() {
+		defer close(done)
+		e.work.Wait()
+		e.records.end()
+		e.closeNets() // whose last records are written, too
+		e.records.close()
+	}()
 	select {
 	case <-done:
 		return nil
 	case <-ctx.Done():
+		e.records.close()
 		return forkbox.Errorf(forkbox.TimedOut, "close engine", "operations are still going on: %w", ctx.Err())
 	}
 }

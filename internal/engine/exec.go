@@ -156,7 +156,7 @@ func (e *Engine) spec(box forkbox.Box, who forkbox.Owner, req ExecRequest) forkb
 	if spec.Env != nil && box.Base.IsReality() { // an image has an environment of its own
 		env, _ = e.secrets(spec.Env, box.AllowSecrets)
 	}
-	spec.Env = override(env, req.ExtraEnv)
+	spec.Env = override(override(env, e.netEnv(box)), req.ExtraEnv)
 	return spec
 }
 

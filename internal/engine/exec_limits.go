@@ -19,7 +19,7 @@ func (e *Engine) execPolicy(box forkbox.Box, who forkbox.Owner, req ExecRequest)
 		wish.Limits[forkbox.Timeout] = int64(req.Timeout)
 	}
 	wish.BestEffort = wish.BestEffort || box.BestEffort
-	policy, err := e.policies.Resolve(who, wish, e.holds(), box.Policy, true)
+	policy, err := e.policies.Resolve(who, wish, e.holds(box.Net), box.Policy, true)
 	return policy, forkbox.Wrap("limit the command", err)
 }
 

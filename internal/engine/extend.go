@@ -77,7 +77,7 @@ type allowance struct {
 // is clamped to that, so that a project that wants no end is told.
 func (e *Engine) longest(owner forkbox.Owner) (allowance, bool) {
 	wish := forkbox.Wish{Project: forkbox.Limits{forkbox.TTL: forkbox.Unlimited}, ProjectFile: "-", BestEffort: true}
-	p, err := e.policies.Resolve(owner, wish, e.holds(), nil, false)
+	p, err := e.policies.Resolve(owner, wish, e.holds(forkbox.NetPolicy), nil, false)
 	if err != nil {
 		return allowance{}, false
 	}

@@ -21,6 +21,9 @@ type host struct {
 	last      forkbox.ExecSpec
 	lastKept  int64
 	gov       fakeGovernor
+	plain     bool                   // instances have no network of their own
+	mayExec   func(box string) error // asked before each exec, if there
+	supports  map[forkbox.Net]error  // networks that cannot be given
 }
 
 func newHost() *host {
@@ -53,6 +56,7 @@ type machine struct {
 	stats   forkbox.Stats
 	words   *forkbox.Exit
 	relayed []string
+	listens map[int]bool
 }
 
 // exit is an exec's end.
@@ -147,6 +151,9 @@ func (p fakeProvider) Start(ctx context.Context, box forkbox.Box) (forkbox.Insta
 	if err != nil {
 		return nil, err
 	}
+	if p.plain {
+		return struct{ forkbox.Instance }{fakeInstance{m, p}}, nil
+	}
 	return fakeInstance{m, p}, nil
 }
 
@@ -215,6 +222,11 @@ func (i fakeInstance) Exec(_ context.Context, id string, spec forkbox.ExecSpec, 
 	return i.p.act("exec", func() error {
 		if spec.Argv[0] == "nonsense" {
 			return forkbox.Errorf(forkbox.CommandNotFound, "run nonsense", "there is no such program")
+		}
+		if i.p.mayExec != nil {
+			if err := i.p.mayExec(i.id); err != nil {
+				return err
+			}
 		}
 		i.running[id] = true
 		i.p.last, i.p.lastKept = spec, kept

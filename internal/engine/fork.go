@@ -17,13 +17,13 @@ const maxChildren = 1000
 // Fork makes boxes that begin as a snapshot, or as a box is now. Each child
 // succeeds or fails by itself.
 func (e *Engine) Fork(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec) (f forkbox.Fork, err error) {
-	return e.ForkWith(ctx, who, ref, spec, forkbox.Wish{})
+	return e.ForkWith(ctx, who, ref, spec, forkbox.Wish{}, forkbox.NetWish{})
 }
 
-// ForkWith is Fork with limits that are not the parent's.
-func (e *Engine) ForkWith(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec, wish forkbox.Wish) (f forkbox.Fork, err error) {
+// ForkWith is Fork with limits and a network that are not the parent's.
+func (e *Engine) ForkWith(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec, wish forkbox.Wish, net forkbox.NetWish) (f forkbox.Fork, err error) {
 	const op = "fork"
-	if err := checkFork(spec); err != nil {
+	if err := checkFork(spec, net); err != nil {
 		return f, err
 	}
 	ctx, end, err := e.begin(ctx, op)
@@ -31,7 +31,7 @@ func (e *Engine) ForkWith(ctx context.Context, who forkbox.Owner, ref string, sp
 		return f, err
 	}
 	defer end()
-	children, release, err := e.placesFor(ctx, who, ref, spec, wish)
+	children, release, err := e.placesFor(ctx, who, ref, spec, wish, net)
 	if err != nil {
 		return f, err
 	}
@@ -53,14 +53,18 @@ func (e *Engine) ForkWith(ctx context.Context, who forkbox.Owner, ref string, sp
 // placesFor waits for a place for each child, all of them no longer than one
 // would. A child without one fails by itself; where none has one, nothing is
 // forked.
-func (e *Engine) placesFor(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec, wish forkbox.Wish) (children []CreateSpec, release func(), err error) {
+func (e *Engine) placesFor(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec, wish forkbox.Wish, net forkbox.NetWish) (children []CreateSpec, release func(), err error) {
 	name, _, _ := forkbox.SplitRef(ref)
 	parent, err := e.resolve(ctx, who, name)
 	if err != nil {
 		return nil, nil, err
 	}
+	network, err := e.netTerms(who, string(spec.Net), net, originOf(parent.Net, parent.Network))
+	if err != nil {
+		return nil, nil, err
+	}
 	wish = changed(parent.Asked, wish)
-	t, err := e.terms(who, wish)
+	t, err := e.terms(who, wish, network.net)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -68,7 +72,7 @@ func (e *Engine) placesFor(ctx context.Context, who forkbox.Owner, ref string, s
 	var passes []*pass
 	for i := range max(spec.Count, 1) {
 		c := childSpec(spec, i)
-		c.terms = &t
+		c.terms, c.net = &t, network
 		var p *pass
 		if p, c.refused = e.newPlace(ctx, who, t, until(wish, deadline)); c.refused == nil {
 			passes = append(passes, p)
@@ -85,18 +89,18 @@ func (e *Engine) placesFor(ctx context.Context, who forkbox.Owner, ref string, s
 	}, nil
 }
 
-func checkFork(spec forkbox.ForkSpec) error {
+func checkFork(spec forkbox.ForkSpec, net forkbox.NetWish) error {
 	const op = "fork"
 	if spec.Count < 0 || spec.Count > maxChildren {
 		return forkbox.Errorf(forkbox.Invalid, op, "%d is not a number of children", spec.Count).
 			Hint("it is between 1 and %d", maxChildren)
 	}
-	return CreateSpec{Name: childSpec(spec, max(0, spec.Count-1)).Name, Net: spec.Net}.check()
+	return CreateSpec{Name: childSpec(spec, max(0, spec.Count-1)).Name, Net: string(spec.Net), NetWish: net}.check()
 }
 
 // childSpec is what one of several children is to be.
 func childSpec(spec forkbox.ForkSpec, i int) CreateSpec {
-	c := CreateSpec{Name: spec.Name, Net: spec.Net}
+	c := CreateSpec{Name: spec.Name}
 	if spec.Count > 1 && spec.Name != "" {
 		c.Name = fmt.Sprintf("%s-%d", spec.Name, i+1)
 	}
@@ -148,7 +152,7 @@ func (e *Engine) child(ctx context.Context, who forkbox.Owner, parent forkbox.Bo
 }
 
 func (e *Engine) childBox(ctx context.Context, who forkbox.Owner, parent forkbox.Box, s forkbox.Snapshot, spec CreateSpec) (forkbox.Box, error) {
-	spec.Net, spec.Dir = orElse(spec.Net, parent.Net), orElse(spec.Dir, parent.Dir)
+	spec.Dir = orElse(spec.Dir, parent.Dir)
 	spec.AllowSecrets = slices.Concat(parent.AllowSecrets, spec.AllowSecrets)
 	box, err := e.newBox(who, spec)
 	if err != nil {

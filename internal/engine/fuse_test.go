@@ -67,6 +67,15 @@ func (l fusedLedger) AddExec(ctx context.Context, x forkbox.Exec) (out forkbox.E
 	return out, err
 }
 
+// SaveConns is no step: it is done in the background, when it suits. But a dead
+// daemon does not write.
+func (l fusedLedger) SaveConns(ctx context.Context, conns []forkbox.Conn) error {
+	if l.fuse.isBlown() {
+		return errCrashed
+	}
+	return l.Ledger.SaveConns(ctx, conns)
+}
+
 func (l fusedLedger) UpdateExec(ctx context.Context, x forkbox.Exec) error {
 	return l.fuse.step(func() error { return l.Ledger.UpdateExec(ctx, x) })
 }

@@ -70,17 +70,17 @@ func (e *Engine) toExport(ctx context.Context, op string, who forkbox.Owner, ref
 
 // Import makes a box of an archive that Export, or another program, wrote.
 func (e *Engine) Import(ctx context.Context, who forkbox.Owner, r io.Reader, spec forkbox.ImportSpec) (in forkbox.Import, err error) {
-	return e.ImportWith(ctx, who, r, spec, forkbox.Wish{})
+	return e.ImportWith(ctx, who, r, spec, forkbox.Wish{}, forkbox.NetWish{})
 }
 
-// ImportWith is Import with limits.
-func (e *Engine) ImportWith(ctx context.Context, who forkbox.Owner, r io.Reader, spec forkbox.ImportSpec, wish forkbox.Wish) (in forkbox.Import, err error) {
+// ImportWith is Import with limits and a network.
+func (e *Engine) ImportWith(ctx context.Context, who forkbox.Owner, r io.Reader, spec forkbox.ImportSpec, wish forkbox.Wish, net forkbox.NetWish) (in forkbox.Import, err error) {
 	const op = "import"
 	p, err := e.images(op)
 	if err != nil {
 		return in, err
 	}
-	create := CreateSpec{Name: spec.Name, Dir: spec.Dir, Net: spec.Net, Wish: wish}
+	create := CreateSpec{Name: spec.Name, Dir: spec.Dir, Net: string(spec.Net), NetWish: net, Wish: wish}
 	if err := create.check(); err != nil {
 		return in, err
 	}

@@ -123,7 +123,7 @@ func (e *Engine) haltFor(ctx context.Context, h *handle, a *attached, box *forkb
 	if err := e.end(ctx, h, a, grace, why); err != nil {
 		return err
 	}
-	box.State, box.Note, box.Paused = forkbox.Stopped, "", ""
+	box.State, box.Note, box.Paused = forkbox.Stopped, netNote(*box), ""
 	return e.ledger.UpdateBox(ctx, *box)
 }
 

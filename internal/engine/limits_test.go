@@ -107,7 +107,7 @@ func TestForkHasItsParentsLimits(t *testing.T) {
 		c.Provider = layeredProvider{fakeProvider{l.host, &fuse{}}, l.shelf}
 	})
 	w.make("one", forkbox.Limits{forkbox.Memory: 1 << 30, forkbox.Pids: 100})
-	f, err := w.ForkWith(t.Context(), ada, "one", forkbox.ForkSpec{Count: 2}, forkbox.Wish{Limits: forkbox.Limits{forkbox.Pids: 50}})
+	f, err := w.ForkWith(t.Context(), ada, "one", forkbox.ForkSpec{Count: 2}, forkbox.Wish{Limits: forkbox.Limits{forkbox.Pids: 50}}, forkbox.NetWish{})
 	check(t, err)
 	for _, c := range f.Children {
 		if c.Error != nil || c.Box.Policy[forkbox.Memory].Value != 1<<30 || c.Box.Policy[forkbox.Pids].Value != 50 {

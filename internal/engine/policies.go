@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -100,10 +101,23 @@ func (e *Engine) governor() forkbox.Governor {
 	return g
 }
 
-// holds says how each resource is held on this host.
-func (e *Engine) holds() map[forkbox.Resource]forkbox.Holding {
-	if g := e.governor(); g != nil {
-		return g.Holds()
+// holds says how each resource is held on this host for a box with such a
+// network. The provider knows of all but what the gate holds.
+func (e *Engine) holds(mode forkbox.Net) map[forkbox.Resource]forkbox.Holding {
+	g := e.governor()
+	if g == nil {
+		return nil
 	}
-	return nil
+	held := g.Holds()
+	if e.networks == nil {
+		return held
+	}
+	by := forkbox.Holding{How: forkbox.Enforced}
+	if mode == forkbox.NetHost {
+		by = forkbox.Holding{How: forkbox.NotEnforced, Why: "the box shares the host's network, which no gate stands before",
+			Hint: "use --net policy"}
+	}
+	held = maps.Clone(held) // which others may hold
+	held[forkbox.Bandwidth], held[forkbox.Connections] = by, by
+	return held
 }

@@ -16,6 +16,9 @@ func (e *Engine) Reconcile(ctx context.Context) error {
 		return err
 	}
 	defer end()
+	if err := e.resumeRecords(ctx); err != nil {
+		return forkbox.Wrap("reconcile", err)
+	}
 	boxes, err := e.ledger.Boxes(ctx, nil, forkbox.Creating, forkbox.Running, forkbox.Removing)
 	if err != nil {
 		return forkbox.Wrap("reconcile", err)

@@ -40,7 +40,7 @@ func (e *Engine) Set(ctx context.Context, who forkbox.Owner, ref string, wish fo
 
 // withLimits is the box as it is to be.
 func (e *Engine) withLimits(who forkbox.Owner, box forkbox.Box, wish forkbox.Wish) (forkbox.Box, error) {
-	t, err := e.terms(who, changed(box.Asked, wish))
+	t, err := e.terms(who, changed(box.Asked, wish), box.Net)
 	if err != nil {
 		return box, err
 	}
@@ -61,11 +61,11 @@ func (e *Engine) withLimits(who forkbox.Owner, box forkbox.Box, wish forkbox.Wis
 
 // set has limits hold before it writes that they do.
 func (e *Engine) set(ctx context.Context, h *handle, a *attached, box *forkbox.Box, next forkbox.Box) error {
-	if err := e.limit(ctx, a, next); err != nil {
-		return errors.Join(err, e.limit(ctx, a, *box)) // a part of it may hold
+	if err := e.limit(ctx, h, a, next); err != nil {
+		return errors.Join(err, e.limit(ctx, h, a, *box)) // a part of it may hold
 	}
 	if err := e.ledger.UpdateBox(ctx, next); err != nil {
-		return errors.Join(err, e.limit(ctx, a, *box))
+		return errors.Join(err, e.limit(ctx, h, a, *box))
 	}
 	was := *box
 	*box = next
@@ -76,8 +76,16 @@ func (e *Engine) set(ctx context.Context, h *handle, a *attached, box *forkbox.B
 	return nil
 }
 
-// limit has a box's policy hold. a is nil when it is at rest.
-func (e *Engine) limit(ctx context.Context, a *attached, box forkbox.Box) error {
+// limit has a box's policy hold, by the provider and by its gate. a is nil when
+// it is at rest.
+func (e *Engine) limit(ctx context.Context, h *handle, a *attached, box forkbox.Box) error {
+	if err := e.limitUse(ctx, a, box); err != nil {
+		return err
+	}
+	return e.updateGate(h, a, box)
+}
+
+func (e *Engine) limitUse(ctx context.Context, a *attached, box forkbox.Box) error {
 	g := e.governor()
 	if g == nil {
 		return nil

@@ -53,7 +53,7 @@ func (e *Engine) CreateTemplate(ctx context.Context, who forkbox.Owner, spec for
 		t = forkbox.Template{
 			ID: newID(), Name: spec.Name, Owner: who, Message: spec.Message, Created: e.now(),
 			From: box.Name + "@" + s.Name, Parent: s.ID, Base: s.Base, Layers: slices.Clone(s.Layers),
-			Net: box.Net, Dir: box.Dir, Env: box.Env, AllowSecrets: box.AllowSecrets, Warm: spec.Warm,
+			Net: box.Net, Network: inherited(box.Network), Dir: box.Dir, Env: box.Env, AllowSecrets: box.AllowSecrets, Warm: spec.Warm,
 			Unresolved: s.Unresolved, Lineage: lineage(*box, s),
 		}
 		if err := e.ledger.AddTemplate(ctx, t); err != nil {
@@ -165,7 +165,7 @@ func (e *Engine) warmAll(ctx context.Context) error {
 // boxOf is what a box of the template begins as.
 func boxOf(t forkbox.Template) forkbox.Box {
 	return forkbox.Box{
-		Base: t.Base, Layers: slices.Clone(t.Layers), Owner: t.Owner, Net: t.Net, Dir: t.Dir, Env: t.Env,
+		Base: t.Base, Layers: slices.Clone(t.Layers), Owner: t.Owner, Net: t.Net, Network: t.Network, Dir: t.Dir, Env: t.Env,
 		AllowSecrets: t.AllowSecrets, Parent: t.ID,
 	}
 }
@@ -182,7 +182,7 @@ func (e *Engine) fromTemplate(ctx context.Context, who forkbox.Owner, spec Creat
 	if err != nil {
 		return forkbox.Box{}, err
 	}
-	spec.Net, spec.Dir = orElse(spec.Net, t.Net), orElse(spec.Dir, t.Dir)
+	spec.Dir = orElse(spec.Dir, t.Dir)
 	spec.AllowSecrets = slices.Concat(t.AllowSecrets, spec.AllowSecrets)
 	box, err := e.newBox(who, spec)
 	if err != nil {

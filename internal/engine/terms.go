@@ -20,19 +20,21 @@ func (e *Engine) Policy(ctx context.Context, who forkbox.Owner, wish forkbox.Wis
 		return nil, err
 	}
 	defer end()
-	t, err := e.terms(who, wish)
+	t, err := e.terms(who, wish, forkbox.NetPolicy)
 	return t.policy, err
 }
 
 // Holds says how each resource can be limited on this host.
-func (e *Engine) Holds(context.Context) map[forkbox.Resource]forkbox.Holding { return e.holds() }
+func (e *Engine) Holds(context.Context) map[forkbox.Resource]forkbox.Holding {
+	return e.holds(forkbox.NetPolicy)
+}
 
-// terms resolves a wish for a box.
-func (e *Engine) terms(who forkbox.Owner, wish forkbox.Wish) (terms, error) {
+// terms resolves a wish for a box with such a network.
+func (e *Engine) terms(who forkbox.Owner, wish forkbox.Wish, mode forkbox.Net) (terms, error) {
 	if err := e.checkWish(who, wish); err != nil {
 		return terms{}, err
 	}
-	policy, err := e.policies.Resolve(who, wish, e.holds(), nil, false)
+	policy, err := e.policies.Resolve(who, wish, e.holds(mode), nil, false)
 	return terms{policy, lasting(wish)}, forkbox.Wrap("limit the box", err)
 }
 
@@ -111,7 +113,7 @@ func (e *Engine) renewed(box *forkbox.Box) error {
 	if box.Asked != nil {
 		wish = *box.Asked
 	}
-	policy, err := e.policies.Resolve(box.Owner, wish, e.holds(), nil, false)
+	policy, err := e.policies.Resolve(box.Owner, wish, e.holds(box.Net), nil, false)
 	if err != nil {
 		return withHint(forkbox.Wrap("start box", err), "change its limits: forkbox set %s", box.Name)
 	}

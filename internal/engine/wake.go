@@ -17,8 +17,11 @@ func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attach
 	if err != nil {
 		return nil, err
 	}
-	if err := e.inTime("start box", *box); err != nil || a != nil {
+	if err := e.inTime("start box", *box); err != nil {
 		return a, err
+	}
+	if a != nil {
+		return a, e.reopen(ctx, h, a, box)
 	}
 	was := *box
 	if err := e.renewed(box); err != nil {
@@ -39,6 +42,7 @@ func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attach
 		}
 		return nil, e.note(context.WithoutCancel(ctx), box, "cannot start it", err)
 	}
+	e.publishAll(context.WithoutCancel(ctx), h, h.current(), box)
 	return h.current(), nil
 }
 
@@ -46,7 +50,7 @@ func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attach
 // over, and its end is told by the clock of this run of the host.
 func (e *Engine) begins(box *forkbox.Box) {
 	now := e.instant()
-	box.State, box.Note, box.Paused, box.Death, box.Boot = forkbox.Running, "", "", nil, now.boot
+	box.State, box.Note, box.Paused, box.Death, box.Boot = forkbox.Running, netNote(*box), "", nil, now.boot
 	if box.Ends != nil {
 		box.Ends = now.again(*box.Ends)
 	}
@@ -62,7 +66,11 @@ func (e *Engine) launch(ctx context.Context, h *handle, box forkbox.Box) (clean 
 	if err != nil {
 		return true, err
 	}
-	if err := e.attach(h, box, instance, nil); err != nil {
+	gate, err := e.openGate(ctx, box, instance)
+	if err == nil {
+		err = e.attach(h, box, instance, gate, nil)
+	}
+	if err != nil {
 		stop := instance.Stop(context.WithoutCancel(ctx), 0)
 		return stop == nil, errors.Join(err, stop)
 	}
@@ -100,20 +108,38 @@ func (e *Engine) reattach(ctx context.Context, h *handle, box *forkbox.Box) (*at
 		return nil, e.foundDead(context.WithoutCancel(ctx), box, unfinished)
 	}
 	if err == nil {
-		err = e.attach(h, *box, instance, unfinished)
-	}
-	if err == nil {
-		e.regoverned(context.WithoutCancel(ctx), *box, instance)
-		e.idled(h, h.current(), *box)
+		err = e.takeOver(ctx, h, box, instance, unfinished)
 	}
 	if err != nil {
 		return nil, e.note(context.WithoutCancel(ctx), box, "cannot find out whether it runs", err)
 	}
-	if box.Note == "" {
-		return h.current(), nil
+	return h.current(), nil
+}
+
+// takeOver makes an instance that was found the box's own. One whose gate
+// cannot be opened goes on without a way out: what runs in it can be seen and
+// stopped, and nothing more is run before the gate is open.
+func (e *Engine) takeOver(ctx context.Context, h *handle, box *forkbox.Box, instance forkbox.Instance, unfinished []forkbox.Exec) error {
+	gate, shut := e.openGate(ctx, *box, instance)
+	if err := e.attach(h, *box, instance, gate, unfinished); err != nil {
+		return err
 	}
-	box.Note = "" // whatever it was, it is over
-	return h.current(), e.ledger.UpdateBox(context.WithoutCancel(ctx), *box)
+	ctx = context.WithoutCancel(ctx)
+	e.regoverned(ctx, *box, instance)
+	e.idled(h, h.current(), *box)
+	note := netNote(*box) // whatever it was, it is over
+	if shut != nil {
+		note = "nothing gets out of it: " + shut.Error()
+		e.tell(*box, forkbox.EventNetwork, "", note)
+	}
+	if note != box.Note {
+		box.Note = note
+		if err := e.ledger.UpdateBox(ctx, *box); err != nil {
+			e.log.Error("cannot record the note of a box", "box", box.ID, "note", note, "error", err)
+		}
+	}
+	e.publishAll(ctx, h, h.current(), box)
+	return nil
 }
 
 func (e *Engine) unfinished(ctx context.Context, box string) (unfinished []forkbox.Exec, err error) {

@@ -1,8 +1,8 @@
-// Package ledger keeps the durable record of boxes, execs and receipts in
-// SQLite.
+// Package ledger keeps the durable record of boxes, execs, receipts and
+// connections in SQLite.
 //
-// Every write is one prepared statement and so one transaction: there is no
-// moment at which a crash leaves half a record. The suite that this and any
+// Every write is one transaction, most of them one prepared statement: there is
+// no moment at which a crash leaves half a record. The suite that this and any
 // later ledger passes is in package ledgertest.
 package ledger
 
@@ -21,6 +21,7 @@ type SQLite struct {
 	// ten thousand boxes does not hold up a box that is being started.
 	write, read *sql.DB
 	stmts       statements
+	pruning     pruning
 }
 
 var _ forkbox.Ledger = (*SQLite)(nil)

@@ -19,6 +19,8 @@ type statements struct {
 	stacks                                            *sql.Stmt // read
 	addEvent                                          *sql.Stmt // write
 	events, eventsOfOwner, eventsOfBox                *sql.Stmt // read
+	saveConn, loseConns, pruneBox, pruneConns         *sql.Stmt // write
+	conns, connsOfOwner, connsOfBox                   *sql.Stmt // read
 }
 
 const (
@@ -90,6 +92,24 @@ const (
 		(SELECT id, record FROM events WHERE box = ?3 AND id > ?1 AND (?4 = -1 OR +owner_uid = ?4)
 		ORDER BY id DESC LIMIT ?2) ORDER BY id`
 
+	sqlSaveConn = `INSERT INTO conns (id, owner_uid, box, state, time, record) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET state = excluded.state, record = excluded.record`
+	sqlLoseConns = `UPDATE conns SET state = 'lost', record = json_set(record, '$.state', 'lost') WHERE state = 'open'`
+	sqlPruneBox  = `DELETE FROM conns WHERE box = ?1 AND id <=
+		(SELECT id FROM conns WHERE box = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`
+	// Two searches, each by its own index.
+	sqlPruneConns = `DELETE FROM conns WHERE id < (SELECT max(id) FROM conns) AND id IN (
+		SELECT id FROM conns WHERE time < ?1
+		UNION ALL
+		SELECT id FROM conns WHERE id <= (SELECT max(id) FROM conns) - ?2)`
+	sqlConns = `SELECT record FROM
+		(SELECT id, record FROM conns WHERE id > ?1 ORDER BY id DESC LIMIT ?2) ORDER BY id`
+	sqlConnsOfOwner = `SELECT record FROM
+		(SELECT id, record FROM conns WHERE owner_uid = ?3 AND id > ?1 ORDER BY id DESC LIMIT ?2) ORDER BY id`
+	sqlConnsOfBox = `SELECT record FROM
+		(SELECT id, record FROM conns WHERE box = ?3 AND id > ?1 AND (?4 = -1 OR +owner_uid = ?4)
+		ORDER BY id DESC LIMIT ?2) ORDER BY id`
+
 	sqlLanding = `SELECT record FROM receipts WHERE state = 'landing' ORDER BY created DESC, rowid DESC`
 )
 
@@ -135,6 +155,13 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 		{&s.events, read, sqlEvents},
 		{&s.eventsOfOwner, read, sqlEventsOfOwner},
 		{&s.eventsOfBox, read, sqlEventsOfBox},
+		{&s.saveConn, write, sqlSaveConn},
+		{&s.loseConns, write, sqlLoseConns},
+		{&s.pruneBox, write, sqlPruneBox},
+		{&s.pruneConns, write, sqlPruneConns},
+		{&s.conns, read, sqlConns},
+		{&s.connsOfOwner, read, sqlConnsOfOwner},
+		{&s.connsOfBox, read, sqlConnsOfBox},
 	} {
 		stmt, err := p.db.PrepareContext(ctx, p.sql)
 		if err != nil {
@@ -155,6 +182,7 @@ func (s *statements) close() error {
 		s.snapshotNamed, s.snapshotLast, s.snapshotNames, s.stacks,
 		s.addTemplate, s.updateTemplate, s.deleteTemplate, s.template, s.templates,
 		s.addEvent, s.events, s.eventsOfOwner, s.eventsOfBox,
+		s.saveConn, s.loseConns, s.pruneBox, s.pruneConns, s.conns, s.connsOfOwner, s.connsOfBox,
 	} {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())

@@ -19,6 +19,7 @@ type Config struct {
 	Users     map[string]User
 	Admission Admission
 	Reserve   Reserve
+	Network   Network
 }
 
 // User is what one person's boxes may use: each of them, and all together.
@@ -77,5 +78,6 @@ func Builtin() Config {
 			Memory: Share{Percent: 5, Least: 256 << 20, Most: 2 << 30},
 			Disk:   Share{Percent: 2, Least: 1 << 30, Most: 10 << 30},
 		},
+		Network: Network{Default: forkbox.NetPolicy, Preset: forkbox.PresetBalanced},
 	}
 }

@@ -1,9 +1,11 @@
 package policy
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/netpolicy"
 )
 
 // FuzzConfig: no text makes the reader fall over, and whatever it takes for a
@@ -46,18 +48,20 @@ func floorsHold(t *testing.T, c Config, r forkbox.Resource) {
 func FuzzProject(f *testing.F) {
 	f.Add("limits: {memory: 2g, cpus: 1.5, ttl: 1d12h}\n")
 	f.Add("limits:\n  memory: [")
+	f.Add("network: {net: policy, preset: open, rules: [allow GET h.example/x, deny 10.0.0.0/8], host-ports: [1], secrets: [A], terminate: [h], pinned: ['*.h']}\n")
 	floor := Config{Limits: forkbox.Limits{}}
 	for _, r := range forkbox.Resources {
 		floor.Limits[r] = 8 << 20
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		l, err := parseProject("forkbox.yaml", []byte(text))
+		read, err := parseProject("forkbox.yaml", []byte(text))
 		if err != nil {
 			return
 		}
-		policy, err := floor.Resolve(Request{Owner: alice, Wish: forkbox.Wish{Project: l}, Holds: goodHost()})
+		networkHolds(t, read.network)
+		policy, err := floor.Resolve(Request{Owner: alice, Wish: forkbox.Wish{Project: read.limits}, Holds: goodHost()})
 		if err != nil {
-			t.Fatalf("%v was read and is refused: %v", l, err)
+			t.Fatalf("%v was read and is refused: %v", read.limits, err)
 		}
 		for r, rule := range policy {
 			if forkbox.Tighter(8<<20, rule.Value) {
@@ -65,4 +69,32 @@ func FuzzProject(f *testing.F) {
 			}
 		}
 	})
+}
+
+// networkHolds: what was read is never the host's network, can be used where
+// the host's owner allows it, and opens nothing nearby where not.
+func networkHolds(t *testing.T, n projectNetwork) {
+	if n.mode != "" && n.mode != forkbox.NetNone && n.mode != forkbox.NetPolicy {
+		t.Fatalf("%+v", n)
+	}
+	if len(n.wish.Rules) > 900 {
+		return // with the preset's there may be too many
+	}
+	wish := forkbox.NetWish{Project: &n.wish, ProjectFile: "forkbox.yaml"}
+	if _, err := netpolicy.Resolve(wish, netpolicy.Host{Project: netpolicy.Project{HostPorts: true, Secrets: true, Private: true}}); err != nil {
+		t.Fatalf("%+v was read and is refused: %v", n, err)
+	}
+	got, err := netpolicy.Resolve(wish, netpolicy.Host{})
+	if err != nil {
+		return
+	}
+	p, err := netpolicy.New(got.Rules, nil, netpolicy.Options{HostPorts: got.HostPorts})
+	if err != nil || len(got.HostPorts) > 0 || len(got.Secrets) > 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for _, addr := range []string{"10.1.2.3", "192.168.0.1", "169.254.169.254", "fd00::1", "127.0.0.1"} {
+		if v := p.Connect(forkbox.NetTarget{Proto: "tcp", Host: "h.example", Addr: netip.MustParseAddr(addr), Port: 443}); v.Allowed {
+			t.Fatalf("%+v", v)
+		}
+	}
 }

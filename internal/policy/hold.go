@@ -35,7 +35,11 @@ func (r Request) holding(res forkbox.Resource) forkbox.Holding {
 
 // ours is what needs nothing of the host: forkbox counts it by itself.
 func ours(res forkbox.Resource) bool {
-	return perProcess(res) || res == forkbox.TTL || res == forkbox.Idle
+	switch res {
+	case forkbox.TTL, forkbox.Idle, forkbox.Bandwidth, forkbox.Connections:
+		return true
+	}
+	return perProcess(res)
 }
 
 func notEnforced(res forkbox.Resource, h forkbox.Holding) error {

@@ -49,6 +49,7 @@ func parseConfig(path string, text []byte) (Config, error) {
 		"users":     p.users(c.Users),
 		"admission": p.admission(&c.Admission),
 		"reserve":   p.reserve(&c.Reserve),
+		"network":   p.network(&c.Network),
 	})
 	if err != nil {
 		return Config{}, err

@@ -45,6 +45,7 @@ func TestParseConfig(t *testing.T) {
 		},
 		Admission: Admission{Running: 64, Memory: Share{Percent: 150}, CPUs: 32000, Pressure: map[string]float64{"cpu": 80, "memory": 50.5}, Wait: 5 * time.Minute},
 		Reserve:   Reserve{Memory: Share{Bytes: 1 << 30}, Disk: Share{Percent: 10, Least: 2 << 30, Most: 100 << 30}},
+		Network:   Builtin().Network,
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v\nwant %+v", got, err, want)

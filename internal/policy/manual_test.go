@@ -27,8 +27,8 @@ func TestManualFiles(t *testing.T) {
 		text := block[1]
 		if strings.HasPrefix(text, "# forkbox.yaml\n") {
 			projects++
-			if l, err := parseProject("forkbox.yaml", []byte(text)); err != nil || len(l) == 0 {
-				t.Errorf("%s%v, %v", text, l, err)
+			if read, err := parseProject("forkbox.yaml", []byte(text)); err != nil || len(read.limits) == 0 {
+				t.Errorf("%s%v, %v", text, read, err)
 			}
 			continue
 		}
@@ -60,10 +60,10 @@ func stated(t *testing.T, text string, c Config) {
 	}
 }
 
-// TestManualFlags: every resource has its row, and all values in the page are
-// such as the flags take.
+// TestManualFlags: every resource has its row, those of the gate in the page on
+// the network, and all values in the pages are such as the flags take.
 func TestManualFlags(t *testing.T) {
-	page := manual(t)
+	page := manual(t) + networkManual(t)
 	for _, r := range forkbox.Resources {
 		row := regexp.MustCompile("(?m)^\\| `--" + string(r) + " [^`]+` \\| `" + string(r) + "` \\| .* \\| (yes)? ?\\|$").FindStringSubmatch(page)
 		if row == nil || (row[1] == "yes") != r.PerExec() {
@@ -73,7 +73,7 @@ func TestManualFlags(t *testing.T) {
 	for _, flag := range regexp.MustCompile("--([a-z-]+) ([0-9][^\\s`]*)").FindAllStringSubmatch(page, -1) {
 		r := forkbox.Resource(flag[1])
 		if !slices.Contains(forkbox.Resources, r) {
-			r = map[string]forkbox.Resource{"size": forkbox.Disk, "wait": forkbox.Timeout}[flag[1]]
+			r = map[string]forkbox.Resource{"size": forkbox.Disk, "wait": forkbox.Timeout, "host-port": forkbox.Inodes, "port": forkbox.Inodes}[flag[1]]
 		}
 		if _, err := forkbox.ParseLimit(r, flag[2]); err != nil && flag[0] != "--wait 0" {
 			t.Errorf("%s: %v", flag[0], err)

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/netpolicy"
 )
 
 // page is a file of YAML that is read key by key, so that whatever is not
@@ -113,6 +114,29 @@ func (p page) entries(n *yaml.Node, each func(key, value *yaml.Node) error) erro
 		}
 		seen[key.Value] = true
 		if err := each(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// items calls each for what is in a list; no value at all is an empty one.
+func (p page) items(n *yaml.Node, key string, each func(item *yaml.Node, text string) error) error {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode || n.ShortTag() != "!!seq" {
+		return p.malformed(n, "%s: there should be a list", key).Hint("[one, another], or a line with \"- \" for each")
+	}
+	if len(n.Content) > netpolicy.MostRules {
+		return p.malformed(n, "%s: there are %d, and %d is the most", key, len(n.Content), netpolicy.MostRules)
+	}
+	for _, item := range n.Content {
+		text, err := p.text(item)
+		if err != nil {
+			return err
+		}
+		if err := each(item, text); err != nil {
 			return err
 		}
 	}

@@ -37,23 +37,35 @@ func FindProject(dir string) (file string, ok bool) {
 // caller or root does not own, or that others may write, is an error, and so
 // is whatever is not understood.
 func LoadProject(file string) (forkbox.Limits, error) {
+	read, err := loadProject(file)
+	return read.limits, err
+}
+
+// project is what a project's file says.
+type project struct {
+	limits  forkbox.Limits
+	network projectNetwork
+}
+
+func loadProject(file string) (project, error) {
 	text, err := readTrusted(file)
 	if err != nil {
-		return nil, forkbox.Wrap("read "+file, err)
+		return project{}, forkbox.Wrap("read "+file, err)
 	}
 	return parseProject(file, text)
 }
 
-func parseProject(file string, text []byte) (forkbox.Limits, error) {
-	p, limits := page{file}, forkbox.Limits{}
+func parseProject(file string, text []byte) (project, error) {
+	p, read := page{file}, project{limits: forkbox.Limits{}}
 	top, err := p.parse(text)
 	if err != nil || top == nil {
-		return limits, err
+		return read, err
 	}
-	if err := p.fields(top, map[string]field{"limits": p.limits(limits)}); err != nil {
-		return nil, err
+	err = p.fields(top, map[string]field{"limits": p.limits(read.limits), "network": p.projectNetwork(&read.network)})
+	if err != nil {
+		return project{}, err
 	}
-	return limits, nil
+	return read, nil
 }
 
 // projectSource is what a rule from a project's file says it is from.

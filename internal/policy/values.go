@@ -63,6 +63,15 @@ func (p page) count(into *int, key string) field {
 	}
 }
 
+func (p page) yes(into *bool) field {
+	return func(n *yaml.Node) error {
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(into) != nil {
+			return p.malformed(n, "there should be true or false")
+		}
+		return nil
+	}
+}
+
 // wait is a time that may be zero: then nobody waits. It always ends.
 func (p page) wait(into *time.Duration) field {
 	return func(n *yaml.Node) error {

@@ -40,7 +40,7 @@ func (s *Server) createBox(w http.ResponseWriter, r *http.Request) error {
 func createSpec(req client.CreateRequest) engine.CreateSpec {
 	return engine.CreateSpec{
 		Name: req.Name, From: req.From, Template: req.Template,
-		Dir: req.Dir, Env: req.Env, Net: req.Net, AllowSecrets: req.AllowSecrets, Wish: req.Wish,
+		Dir: req.Dir, Env: req.Env, Net: req.Net, NetWish: req.NetWish, AllowSecrets: req.AllowSecrets, Wish: req.Wish,
 	}
 }
 

@@ -41,7 +41,7 @@ type Engine interface {
 	Snapshot(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.SnapshotSpec) (forkbox.Snapshot, error)
 	Snapshots(ctx context.Context, who forkbox.Owner, ref string) ([]forkbox.Snapshot, error)
 	Rollback(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.RollbackSpec) (forkbox.Rollback, error)
-	ForkWith(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec, wish forkbox.Wish) (forkbox.Fork, error)
+	ForkWith(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ForkSpec, wish forkbox.Wish, net forkbox.NetWish) (forkbox.Fork, error)
 	RemoveSnapshot(ctx context.Context, who forkbox.Owner, ref string, squash bool) error
 	Family(ctx context.Context, who forkbox.Owner) (forkbox.Family, error)
 
@@ -52,7 +52,7 @@ type Engine interface {
 
 	// Export writes nothing before it knows that it can.
 	Export(ctx context.Context, who forkbox.Owner, ref string, w io.Writer) error
-	ImportWith(ctx context.Context, who forkbox.Owner, r io.Reader, spec forkbox.ImportSpec, wish forkbox.Wish) (forkbox.Import, error)
+	ImportWith(ctx context.Context, who forkbox.Owner, r io.Reader, spec forkbox.ImportSpec, wish forkbox.Wish, net forkbox.NetWish) (forkbox.Import, error)
 	AddBase(ctx context.Context, who forkbox.Owner, kind, name string, r io.Reader) (forkbox.Base, error)
 
 	Keep(ctx context.Context, who forkbox.Owner, ref string, keep bool) (forkbox.Box, error)
@@ -74,17 +74,22 @@ type Engine interface {
 	// fails.
 	Attach(ctx context.Context, who forkbox.Owner, ref, execID string, stdio forkbox.Stdio) error
 
-	// Allow puts rules in front of a box's own, or takes them away: all of
-	// them, or none. Each is "allow X" or "deny X".
+	Network(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Net, forkbox.Network, error)
+	// Allow puts rules in front of a box's own, or takes some of those away: all
+	// that are named, or none. Each is "allow X" or "deny X"; X alone is enough
+	// to take it away.
 	Allow(ctx context.Context, who forkbox.Owner, ref string, rules []string, remove bool) (forkbox.Box, error)
 	Explain(ctx context.Context, who forkbox.Owner, ref, target string) (forkbox.NetVerdict, error)
+	// ConnLog with a limit has the latest so many. ref may be the id of a box
+	// that is gone.
 	ConnLog(ctx context.Context, who forkbox.Owner, ref string, after int64, limit int, follow bool, yield func(forkbox.Conn) error) error
 	Publish(ctx context.Context, who forkbox.Owner, ref string, port forkbox.Port) (forkbox.Port, error)
-	// Unpublish takes the box's port.
-	Unpublish(ctx context.Context, who forkbox.Owner, ref string, port int) error
+	// Unpublish without a port of the host is about all that this one of the
+	// box's is published as.
+	Unpublish(ctx context.Context, who forkbox.Owner, ref string, port forkbox.Port) error
 	PortsOf(ctx context.Context, who forkbox.Owner, ref string) ([]forkbox.Port, error)
 	URL(ctx context.Context, who forkbox.Owner, ref string, port int) (string, error)
-	// WaitPort with a zero timeout waits until ctx ends.
+	// WaitPort with a zero timeout waits for as long as the engine finds right.
 	WaitPort(ctx context.Context, who forkbox.Owner, ref string, port int, timeout time.Duration) error
 
 	Doctor(ctx context.Context) []forkbox.Check

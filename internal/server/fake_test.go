@@ -32,6 +32,7 @@ type fakeEngine struct {
 	onBoxes func()
 	fakeLayers
 	fakeLimits
+	fakeNet
 }
 
 func newFake() *fakeEngine {

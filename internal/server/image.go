@@ -35,9 +35,13 @@ func (s *Server) importBox(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return nil, err
 		}
+		net, err := netWishOf(q)
+		if err != nil {
+			return nil, err
+		}
 		ctx, leave := s.waiting(r.Context(), who(r), &wish)
 		defer leave()
-		done, err := s.Engine.ImportWith(ctx, who(r), body, spec, wish)
+		done, err := s.Engine.ImportWith(ctx, who(r), body, spec, wish, net)
 		done.Box = brief(done.Box)
 		return done, unqueued(ctx, err)
 	})

@@ -38,7 +38,7 @@ func TestWishesArrive(t *testing.T) {
 		},
 		"import": {
 			func() error {
-				_, err := r.client.ImportWith(ctx, strings.NewReader("x"), forkbox.ImportSpec{}, someWish)
+				_, err := r.client.ImportWith(ctx, strings.NewReader("x"), client.ImportRequest{Wish: someWish})
 				return err
 			},
 			func() forkbox.Wish { return e.wish },

@@ -101,7 +101,7 @@ func TestBadRequestsDoNothing(t *testing.T) {
 
 func TestPeerIsTheOwner(t *testing.T) {
 	r := start(t)
-	box, err := r.client.Create(t.Context(), client.CreateRequest{Name: "try", Net: forkbox.NetHost, Env: []string{"A=1"}})
+	box, err := r.client.Create(t.Context(), client.CreateRequest{Name: "try", Net: "host", Env: []string{"A=1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

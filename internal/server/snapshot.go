@@ -57,7 +57,7 @@ func (s *Server) forkBox(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, done := s.waiting(r.Context(), who(r), &req.Wish)
 	defer done()
-	fork, err := s.Engine.ForkWith(ctx, who(r), ref, req.ForkSpec, req.Wish)
+	fork, err := s.Engine.ForkWith(ctx, who(r), ref, req.ForkSpec, req.Wish, req.NetWish)
 	if err != nil {
 		return unqueued(ctx, err)
 	}

@@ -19,6 +19,7 @@ type fakeLayers struct {
 	failure  error    // what everything ends with; export after the archive
 	received string   // of import and bases
 	wish     forkbox.Wish
+	netWish  forkbox.NetWish
 	refuse   int // import fails after so many bytes, if not zero
 }
 
@@ -28,10 +29,10 @@ func (f *fakeLayers) note(ref string, spec any) {
 	f.refs, f.asked = append(f.refs, ref), append(f.asked, spec)
 }
 
-func (f *fakeLayers) noteWish(wish forkbox.Wish) {
+func (f *fakeLayers) noteWish(wish forkbox.Wish, net forkbox.NetWish) {
 	f.noting.Lock()
 	defer f.noting.Unlock()
-	f.wish = wish
+	f.wish, f.netWish = wish, net
 }
 
 func (f *fakeLayers) Snapshot(_ context.Context, _ forkbox.Owner, ref string, spec forkbox.SnapshotSpec) (forkbox.Snapshot, error) {
@@ -49,9 +50,9 @@ func (f *fakeLayers) Rollback(_ context.Context, _ forkbox.Owner, ref string, sp
 	return forkbox.Rollback{Box: forkbox.Box{ID: "b1", Env: []string{"A=1"}}, To: forkbox.Snapshot{Name: spec.To}, Kept: forkbox.Snapshot{Name: "auto-1"}}, f.failure
 }
 
-func (f *fakeLayers) ForkWith(_ context.Context, _ forkbox.Owner, ref string, spec forkbox.ForkSpec, wish forkbox.Wish) (forkbox.Fork, error) {
+func (f *fakeLayers) ForkWith(_ context.Context, _ forkbox.Owner, ref string, spec forkbox.ForkSpec, wish forkbox.Wish, net forkbox.NetWish) (forkbox.Fork, error) {
 	f.note(ref, spec)
-	f.noteWish(wish)
+	f.noteWish(wish, net)
 	return forkbox.Fork{Children: []forkbox.Child{
 		{Name: "c1", Box: &forkbox.Box{ID: "b2", Name: "c1", Env: []string{"A=1"}}},
 		{Name: "c2", Error: forkbox.Errorf(forkbox.Exists, "create box", "there is one").Hint("choose another")},
@@ -94,9 +95,9 @@ func (f *fakeLayers) Export(_ context.Context, _ forkbox.Owner, ref string, w io
 	return f.failure
 }
 
-func (f *fakeLayers) ImportWith(_ context.Context, _ forkbox.Owner, r io.Reader, spec forkbox.ImportSpec, wish forkbox.Wish) (forkbox.Import, error) {
+func (f *fakeLayers) ImportWith(_ context.Context, _ forkbox.Owner, r io.Reader, spec forkbox.ImportSpec, wish forkbox.Wish, net forkbox.NetWish) (forkbox.Import, error) {
 	f.note(spec.Name, spec)
-	f.noteWish(wish)
+	f.noteWish(wish, net)
 	if err := f.receive(r); err != nil {
 		return forkbox.Import{}, err
 	}

@@ -49,6 +49,15 @@ func checkChange(wish forkbox.Wish) error {
 	return checkWish(wish)
 }
 
+// netWishOf is that of a request whose body is something else. What is in it is
+// the engine's to understand.
+func netWishOf(q url.Values) (wish forkbox.NetWish, err error) {
+	if q.Has("net_wish") {
+		err = decodeTextExactly([]byte(q.Get("net_wish")), &wish)
+	}
+	return wish, err
+}
+
 // wishOf is that of a request whose body is something else.
 func wishOf(q url.Values) (wish forkbox.Wish, err error) {
 	if !q.Has("wish") {

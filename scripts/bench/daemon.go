@@ -21,13 +21,15 @@ type daemon struct {
 	env          []string
 }
 
-func startDaemon(ctx context.Context, binary string) (*daemon, error) {
+// startDaemon starts one, with a command before it if it is to run elsewhere.
+func startDaemon(ctx context.Context, binary string, before ...string) (*daemon, error) {
 	home, err := os.MkdirTemp("", "fbtest-bench-")
 	if err != nil {
 		return nil, err
 	}
 	d := &daemon{binary: binary, home: home, env: append(os.Environ(), "FORKBOX_HOME="+home, "FORKBOX_SOCKET=")}
-	d.cmd = exec.Command(binary, "serve", "--idle", "5m") // also when we are interrupted
+	argv := append(before, binary, "serve", "--idle", "5m") // it ends also when we are interrupted
+	d.cmd = exec.Command(argv[0], argv[1:]...)
 	d.cmd.Env, d.cmd.Stderr = d.env, os.Stderr
 	d.cmd.Env = append(d.cmd.Env, "FORKBOX_LOG=warn")
 	if err := d.cmd.Start(); err != nil {

@@ -18,8 +18,8 @@ import (
 // insideArg as the first argument says that this program runs in a box.
 const insideArg = "inside-a-box"
 
-// inside does one thing in a box: fill DIR FILES CONTENT, read DIR or
-// write FILE.
+// inside does one thing in a box: fill DIR FILES CONTENT, read DIR, write FILE
+// or agent SERVER. Beside a box it can also answer ADDRESS.
 func inside(args []string) {
 	err := fmt.Errorf("nothing is known of %q", args)
 	switch {
@@ -32,6 +32,10 @@ func inside(args []string) {
 		err = readTwice(args[1])
 	case len(args) == 2 && args[0] == "write":
 		err = writeOn(args[1])
+	case len(args) == 2 && args[0] == "agent":
+		err = (&agent{server: args[1]}).run()
+	case len(args) == 2 && args[0] == "answer":
+		err = answerAll(args[1])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)

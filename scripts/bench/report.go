@@ -16,6 +16,7 @@ type row struct {
 	Median float64 `json:"median_ms,omitempty"`
 	P95    float64 `json:"p95_ms,omitempty"`
 	Ratio  float64 `json:"ratio_to_bwrap,omitempty"`
+	Unit   string  `json:"unit,omitempty"` // if it is not milliseconds
 	Note   string  `json:"note,omitempty"`
 }
 
@@ -31,6 +32,13 @@ type goal struct {
 type report struct {
 	Rows  []row  `json:"rows"`
 	Goals []goal `json:"goals"`
+}
+
+func (r row) title() string {
+	if r.Unit == "" {
+		return r.Name
+	}
+	return r.Name + " (" + r.Unit + ")"
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
@@ -68,7 +76,7 @@ func (r *report) want(name string, most, have float64, unit string) {
 func (r *report) judge() {
 	bwrap := r.median(caseBwrap)
 	for i := range r.Rows {
-		if bwrap > 0 && r.Rows[i].Median > 0 && r.Rows[i].Ratio == 0 {
+		if bwrap > 0 && r.Rows[i].Median > 0 && r.Rows[i].Ratio == 0 && r.Rows[i].Unit == "" {
 			r.Rows[i].Ratio = r.Rows[i].Median / bwrap
 		}
 	}
@@ -85,13 +93,14 @@ func (r *report) judge() {
 	r.judgeChanges()
 	r.judgeSnapshots()
 	r.judgeLimits()
+	r.judgeNetwork()
 }
 
 func (r *report) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "\tmedian\tp95\t× bwrap\tn\t")
 	for _, row := range r.Rows {
-		fmt.Fprintf(t, "%s\t%.2f\t%.2f\t%.2f\t%d\t %s\n", row.Name, row.Median, row.P95, row.Ratio, row.Count, row.Note)
+		fmt.Fprintf(t, "%s\t%.2f\t%.2f\t%.2f\t%d\t %s\n", row.title(), row.Median, row.P95, row.Ratio, row.Count, row.Note)
 	}
 	t.Flush()
 	fmt.Fprintln(w)

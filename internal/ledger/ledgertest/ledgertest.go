@@ -40,6 +40,12 @@ func Run(t *testing.T, open func(t *testing.T) forkbox.Ledger) {
 		{"EventsByOwnerBoxAndID", eventsByOwnerBoxAndID},
 		{"EventsOutliveTheirBox", eventsOutliveTheirBox},
 		{"EventsArePruned", eventsArePruned},
+		{"ConnIsKeptWhole", connIsKeptWhole},
+		{"ConnsByOwnerBoxAndID", connsByOwnerBoxAndID},
+		{"ConnsAreLost", connsAreLost},
+		{"ConnsOutliveTheirBox", connsOutliveTheirBox},
+		{"ConnsArePruned", connsArePruned},
+		{"OldConnsArePruned", oldConnsArePruned},
 		{"NotFound", notFound},
 		{"ManyAtOnce", manyAtOnce},
 		{"CancelledCallerLeavesNoDoubt", cancelledCaller},
@@ -59,7 +65,7 @@ func Box(id, name string, uid int) forkbox.Box {
 		ID: id, Name: name, State: forkbox.Creating, Provider: "native",
 		Base:  forkbox.Base{Kind: "dir", Fence: made, Root: "/srv/root", Name: "root"},
 		Owner: forkbox.Owner{UID: uid, GID: uid, Groups: []int{4, uid}, Name: "ada", Home: "/home/ada"},
-		Net:   forkbox.NetNone, Dir: "/src/a b", Created: made,
+		Net:   forkbox.NetPolicy, Network: network(), Dir: "/src/a b", Created: made,
 		Env:          []string{"PATH=/bin", "ODD=a\nb \"c\" é"},
 		AllowSecrets: []string{"GITHUB_TOKEN"}, Pinned: true, Note: "a note",
 		Rebase: "r2", Stale: "other landed /a", StaleBy: "r1", Unresolved: []string{"/b"},
@@ -78,6 +84,22 @@ func wish() *forkbox.Wish {
 		Limits: forkbox.Limits{forkbox.CPUs: 1500, forkbox.Swap: 0, forkbox.Pids: forkbox.Unlimited}, Wait: &wait,
 		Project: forkbox.Limits{forkbox.TTL: int64(time.Hour)}, ProjectFile: "/src/forkbox.yaml",
 		BestEffort: true, Priority: forkbox.LowPriority, Ticket: "t",
+	}
+}
+
+func network() forkbox.Network {
+	asked := forkbox.NetWish{
+		Preset: forkbox.PresetLocked, Rules: []string{"allow a.example.com:443", "deny *"}, HostPorts: []int{5432},
+		Secrets: []string{"API_KEY"}, Terminate: []string{"t.example.com"}, Pinned: []string{"p.example.com"},
+		ProjectFile: "/src/forkbox.yaml", Found: []forkbox.NetRule{{Rule: "allow r.example.com", From: "preset balanced"}},
+	}
+	project := asked
+	asked.Project = &project
+	return forkbox.Network{
+		Preset: forkbox.PresetLocked, Rules: []forkbox.NetRule{{Rule: "allow a.example.com:443", From: "box"}},
+		HostPorts: []int{5432}, Team: "blue", Secrets: map[string]string{"API_KEY": "forkbox-secret-1"},
+		Terminate: []string{"t.example.com"}, Pinned: []string{"p.example.com"}, CA: "-----BEGIN",
+		Ports: []forkbox.Port{{Box: 3000, Host: 8080}}, Asked: &asked,
 	}
 }
 

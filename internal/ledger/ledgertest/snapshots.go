@@ -110,7 +110,7 @@ func templateIsKeptWhole(t *testing.T, l forkbox.Ledger) {
 	b := Box("aaaaaaaaaaaa", "one", 1000)
 	want := forkbox.Template{
 		ID: "t1", Name: "go", Owner: b.Owner, Message: "a message", Created: b.Created, From: "one@first", Parent: "s1",
-		Base: b.Base, Layers: []string{"l1"}, Net: b.Net, Dir: b.Dir, Env: b.Env, AllowSecrets: b.AllowSecrets, Warm: 2,
+		Base: b.Base, Layers: []string{"l1"}, Net: b.Net, Network: b.Network, Dir: b.Dir, Env: b.Env, AllowSecrets: b.AllowSecrets, Warm: 2,
 	}
 	noError(t, l.AddTemplate(t.Context(), want))
 	got, err := l.Template(t.Context(), 1000, "go")

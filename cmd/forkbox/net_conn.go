@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+const connsHead = "TIME\tVERDICT\tWHERE TO\tWHO\tIN\tOUT\tRULE"
+
+// connLine is one attempt of a box. Nearly all of it was chosen by what runs in
+// the box.
+func connLine(c forkbox.Conn, between string) string {
+	return strings.Join([]string{
+		c.Time.Local().Format(time.DateTime), stateOfConn(c), targetText(c.Target) + requestOf(c.Target), whoText(c),
+		size(c.In), size(c.Out), decidedBy(c),
+	}, between)
+}
+
+func stateOfConn(c forkbox.Conn) string {
+	text := "refused"
+	switch c.State {
+	case forkbox.ConnClosed:
+		text = "allowed"
+	case forkbox.ConnOpen, forkbox.ConnFailed, forkbox.ConnLost:
+		text = "allowed, " + string(c.State)
+	case forkbox.ConnRefused:
+	default:
+		text = plainWord(string(c.State))
+	}
+	if c.Times > 1 {
+		text += fmt.Sprintf(" ×%d", c.Times)
+	}
+	return text
+}
+
+func requestOf(t forkbox.NetTarget) string { return prefixed(" ", requestText(t)) }
+
+// whoText is the exec, the process and its command, as far as they are known.
+func whoText(c forkbox.Conn) string {
+	var parts []string
+	if c.Exec != "" {
+		parts = append(parts, "exec "+plainWord(c.Exec))
+	}
+	if c.PID != 0 {
+		parts = append(parts, fmt.Sprintf("pid %d", c.PID))
+	}
+	if c.Command != "" {
+		parts = append(parts, plainWord(c.Command))
+	}
+	return orWord(strings.Join(parts, " "), "-")
+}
+
+// decidedBy is the rule, or why there is none.
+func decidedBy(c forkbox.Conn) string {
+	return orWord(ruleFrom(c.Rule), orWord(printable(c.Why), "-"))
+}
+
+// plainWord is printable for what stands among other words: with a space in it
+// a name could pass for more than one of them.
+func plainWord(text string) string {
+	if strings.ContainsAny(text, " \"'()") && printable(text) == text {
+		return fmt.Sprintf("%q", text)
+	}
+	return printable(text)
+}

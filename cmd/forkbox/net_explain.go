@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) netExplainVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain BOX URL|HOST[:PORT]|ADDRESS",
+		Short: "Say whether a box may reach something, and why",
+		Long: `Say what the gate of a box would make of a connection: the rule that decides, who
+wrote it, and what would allow what is refused. Nothing is connected to. The exit
+code is 0 for what is allowed and 1 for what is refused.`,
+		Example: `  forkbox net explain try https://git.example.com/team/project
+  forkbox net explain try db.example.com:5432
+  forkbox net explain try 10.0.0.7`,
+		Args:              exactly(2, "a box and where to: forkbox net explain BOX HOST[:PORT]"),
+		ValidArgsFunction: a.completeBoxes(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.explainNet(cmd.Context(), args[0], args[1])
+		},
+	}
+}
+
+// refusedExit is what explain exits with for what the box may not reach.
+const refusedExit = exitStatus(1)
+
+func (a *app) explainNet(ctx context.Context, ref, target string) error {
+	verdict, err := a.client().Explain(ctx, ref, target)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		err = a.printJSON(verdict)
+	} else {
+		err = a.table("", func(w io.Writer) { writeVerdict(w, verdict) })
+	}
+	if err == nil && !verdict.Allowed {
+		return refusedExit
+	}
+	return err
+}
+
+func writeVerdict(w io.Writer, v forkbox.NetVerdict) {
+	word := "refused"
+	if v.Allowed {
+		word = "allowed"
+	}
+	for _, row := range [][2]string{
+		{word, targetText(v.Target)}, {"request", requestText(v.Target)}, {"rule", ruleFrom(v.Rule)},
+		{"why", printable(v.Why)}, {"remedy", printable(v.Remedy)},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
+		}
+	}
+}
+
+// requestText is what is asked for, where a single request is meant.
+func requestText(t forkbox.NetTarget) string {
+	return strings.TrimSpace(plainWord(t.Method) + " " + plainWord(t.Path))
+}
+
+// targetText reads "tcp a.example:443 (192.0.2.7)". The name came out of a box:
+// it must not look like another, nor like the next column.
+func targetText(t forkbox.NetTarget) string {
+	name, address := plainWord(t.Host), ""
+	if t.Addr.IsValid() {
+		address = t.Addr.String()
+	}
+	switch {
+	case name == "":
+		name, address = address, ""
+	case address != "":
+		address = " (" + address + ")"
+	}
+	if t.Port != 0 {
+		name = withPort(name, t.Port)
+	}
+	return strings.TrimSpace(plainWord(t.Proto) + " " + orWord(name, "?") + address)
+}
+
+func withPort(host string, port int) string {
+	return net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+func ruleFrom(r forkbox.NetRule) string {
+	if r.Rule == "" {
+		return ""
+	}
+	return printable(r.Rule) + "  (" + printable(r.From) + ")"
+}

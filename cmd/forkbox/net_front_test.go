@@ -1,0 +1,158 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/forkbox/forkbox"
+)
+
+// fronted is two names on one address, of which a box may reach the first.
+type fronted struct {
+	*netWorld
+	box, good, evil string
+}
+
+func newFronted(t *testing.T, flags ...string) fronted {
+	w := newNetWorld(t)
+	f := fronted{netWorld: w, good: w.name("good"), evil: w.name("evil")}
+	f.box = w.makeBox("prisoner", append([]string{"--allow", f.good}, flags...)...)
+	w.works(f.box, w.inside("lookup", f.good)...)
+	return f
+}
+
+// unheard says that no web server got a request for the other name.
+func (f fronted) unheard() {
+	f.Helper()
+	if got := f.got(f.evil); len(got) > 0 {
+		f.Errorf("the world got %+v", got)
+	}
+}
+
+// TestPromise8Fronting speaks to an address that is allowed as another name than
+// the one that is: on servers of many names that would be a way to all of them.
+func TestPromise8Fronting(t *testing.T) {
+	t.Parallel()
+	f := newFronted(t)
+	raw := func(text string) []string { return f.inside("say", "tcp", f.good+":80", text) }
+	chunked := "POST / HTTP/1.1\r\nHost: %s\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: %s\r\n\r\n"
+	lengths := "POST / HTTP/1.1\r\nHost: %s\r\nContent-Length: 0\r\nContent-Length: 60\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: %s\r\n\r\n"
+	for _, a := range []struct {
+		name string
+		argv []string
+		port int
+	}{
+		{"SNI", f.inside("front", f.good+":443", f.evil, f.good), 443},
+		{"SNI and Host", sh(`curl -sSfk --connect-to $2:443:$1:443 https://$2/`, f.good, f.evil), 443},
+		{"no SNI", sh(`a=$(getent ahostsv4 $1 | awk '{print $1; exit}'); curl -sSfk -H "Host: $2" https://$a/`, f.good, f.evil), 443},
+		{"SNI on another port", f.inside("front", f.good+":8443", f.evil, f.evil), 8443},
+		{"Host", sh(`curl -sSf -H "Host: $2" http://$1/`, f.good, f.evil), 80},
+		{"Host on another port", sh(`curl -sSf -H "Host: $2" http://$1:8080/`, f.good, f.evil), 8080},
+		{"Host with a port", sh(`curl -sSf -H "Host: $2:80" http://$1/`, f.good, f.evil), 80},
+		{"an absolute target", sh(`curl -sSf --request-target http://$2/ http://$1/`, f.good, f.evil), 80},
+		{"the second request", sh(`curl -sSf http://$1/ --next -sSf -H "Host: $2" http://$1/`, f.good, f.evil), 80},
+		{"HTTP/2 without TLS", sh(`curl -sSf --http2-prior-knowledge -H "Host: $2" http://$1/`, f.good, f.evil), 80},
+		{"an upgrade to HTTP/2", sh(`curl -sSf --http2 -H "Host: $2" http://$1/`, f.good, f.evil), 80},
+	} {
+		t.Run(a.name, func(t *testing.T) {
+			f := fronted{f.as(t), f.box, f.good, f.evil}
+			if out := f.failsIn(f.box, a.argv...); hung.MatchString(out) {
+				t.Errorf("it was not refused, only not answered: %s", out)
+			}
+			f.unheard()
+			f.recorded(f.box, want{state: forkbox.ConnRefused, proto: "tcp", port: a.port})
+		})
+	}
+	for name, text := range map[string]string{
+		"two Hosts": fmt.Sprintf("GET / HTTP/1.1\r\nHost: %s\r\nHost: %s\r\n\r\n", f.good, f.evil),
+		"no Host":   "GET /none HTTP/1.1\r\n\r\n",
+		"chunked":   fmt.Sprintf(chunked, f.good, f.evil),
+		"lengths":   fmt.Sprintf(lengths, f.good, f.evil),
+		"pipelined": fmt.Sprintf("GET / HTTP/1.1\r\nHost: %s\r\n\r\nGET /second HTTP/1.1\r\nHost: %s\r\n\r\n", f.good, f.evil),
+		"old":       "GET / HTTP/1.0\r\nHost: " + f.evil + "\r\n\r\n",
+		"folded":    fmt.Sprintf("GET / HTTP/1.1\r\nHost: %s\r\n Host: %s\r\n\r\n", f.good, f.evil),
+		"blank":     fmt.Sprintf("\r\n\r\nGET / HTTP/1.1\r\nHost: %s\r\n\r\n", f.evil),
+		"lower":     fmt.Sprintf("get / HTTP/1.1\r\nHost: %s\r\n\r\n", f.evil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := fronted{f.as(t), f.box, f.good, f.evil}
+			out, _ := f.in(f.box, raw(text)...)
+			if strings.Contains(out, "hello from "+f.evil) {
+				t.Errorf("it got %s", out)
+			}
+			f.unheard()
+		})
+	}
+}
+
+// TestPromise8FrontingTerminated: where TLS ends at the gate, what is within it
+// is judged as well. (Elsewhere only the server and the client can see it.)
+func TestPromise8FrontingTerminated(t *testing.T) {
+	t.Parallel()
+	f := newFronted(t)
+	f.box = f.makeBox("seen", "--allow", f.good, "--terminate", f.good)
+	for _, proto := range []string{"--http1.1", "--http2"} {
+		out := f.failsIn(f.box, sh(`curl -sS --fail-with-body `+proto+` -H "Host: $2" https://$1/`, f.good, f.evil)...)
+		if !strings.Contains(out, f.evil) {
+			t.Errorf("it does not say why: %s", out)
+		}
+	}
+	f.unheard()
+	f.recorded(f.box, want{state: forkbox.ConnRefused, host: f.evil, port: 443})
+	if out := f.works(f.box, sh(`curl -sSf https://$1/`, f.good)...); !strings.Contains(out, "hello from "+f.good) {
+		t.Errorf("the host itself: %s", out)
+	}
+}
+
+// TestPromise8WrongCertificate: a server that cannot prove its name gets no
+// request through the gate.
+func TestPromise8WrongCertificate(t *testing.T) {
+	t.Parallel()
+	w := newNetWorld(t)
+	liar := w.name("liar")
+	box := w.makeBox("careful", "--allow", liar, "--terminate", liar)
+	out := w.failsIn(box, sh(`curl -sS --fail-with-body https://$1/`, liar)...)
+	if !strings.Contains(out, "502") || !strings.Contains(out, "certificate") {
+		t.Errorf("it does not say what is wrong: %s", out)
+	}
+	if got := w.got(liar); len(got) > 0 {
+		t.Errorf("the server got %+v", got)
+	}
+}
+
+// TestNetHTTPRules: methods and paths, also in disguise.
+func TestNetHTTPRules(t *testing.T) {
+	t.Parallel()
+	w := newNetWorld(t)
+	api := w.name("api")
+	box := w.makeBox("reader", "--deny", api+"/admin/**", "--allow", "GET,HEAD "+api+"/repos/**", "--allow", "POST "+api+"/reflect")
+	for _, line := range []string{"GET /repos/a", "HEAD /repos/a/b", "POST /reflect"} {
+		method, path, _ := strings.Cut(line, " ")
+		flag := map[string]string{"HEAD": "-I"}[method]
+		w.works(box, sh(`curl -sSf `+flag+` -X $1 "https://$2$3"`, method, api, path)...)
+	}
+	for _, line := range []string{
+		"POST /repos/a", "DELETE /repos/a", "GET /other", "GET /repos/../admin/x", "GET /repos/%2e%2e/other", "GET /repos/..%2fother",
+		"GET //other", "GET /repos/a/..;/..;/other", "GET /repos%2f..%2fother", `GET /repos/a\..\..\other`,
+	} {
+		t.Run(line, func(t *testing.T) {
+			w := w.as(t)
+			method, path, _ := strings.Cut(line, " ")
+			out := w.failsIn(box, sh(`curl -sS --fail-with-body --path-as-is -X $1 "https://$2$3"`, method, api, path)...)
+			for _, word := range []string{"403", "forkbox net allow reader"} {
+				if !strings.Contains(out, word) {
+					t.Errorf("the refusal does not say %q: %s", word, out)
+				}
+			}
+			w.recorded(box, want{state: forkbox.ConnRefused, host: api, port: 443, method: method})
+		})
+	}
+	for _, r := range w.got(api) {
+		if !strings.HasPrefix(r.URI, "/repos/a") && r.URI != "/reflect" {
+			t.Errorf("the server got %s %s", r.Method, r.URI)
+		}
+	}
+}

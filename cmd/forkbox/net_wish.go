@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/registries"
+)
+
+// found is what the preset balanced consists of: the hosts that the tools of
+// this machine are configured to use. It is looked up here, with the caller's
+// rights, home and environment.
+func found() []forkbox.NetRule {
+	home, _ := os.UserHomeDir()
+	return registries.Find(registries.Options{Home: home, Dir: workingDirectory(), Env: os.Environ(), Root: "/"})
+}
+
+// withFound adds them where they may be needed. A box that is made of another
+// has that one's, unless the preset is asked for anew.
+func (f *netFlags) withFound(wish forkbox.NetWish, inherits bool) forkbox.NetWish {
+	preset := wish.Preset
+	if preset == "" && wish.Project != nil {
+		preset = wish.Project.Preset
+	}
+	if !f.ungated() && (preset == forkbox.PresetBalanced || preset == "" && !inherits) {
+		wish.Found = found()
+	}
+	return wish
+}
+
+// request is what network to ask for: the mode, and what it is to reach.
+// project says that the project's file counts.
+func (f *netFlags) request(inherits, project bool) (net string, wish forkbox.NetWish, err error) {
+	if wish, err = f.wish(); err != nil {
+		return "", wish, err
+	}
+	net = f.mode(inherits)
+	if project && !f.ungated() {
+		if net, wish, err = withProjectNet(net, wish, inherits); err != nil {
+			return "", wish, err
+		}
+	}
+	if net == string(forkbox.NetNone) { // the project's
+		return net, forkbox.NetWish{}, nil
+	}
+	return net, f.withFound(wish, inherits), nil
+}

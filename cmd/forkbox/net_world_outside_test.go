@@ -1,0 +1,217 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// outsideVar names the directory of an outside world on whose host the tests
+// already are. Who has no rights to make one is given it so.
+const outsideVar = "FORKBOX_TEST_OUTSIDE"
+
+// theOutside is the outside world as tests know it.
+type theOutside struct {
+	dir  string
+	host string // the host's network namespace; empty: the tests are in it
+}
+
+var makeOutside = sync.OnceValues(func() (*theOutside, error) {
+	if dir := os.Getenv(outsideVar); dir != "" {
+		return &theOutside{dir: dir}, nil
+	}
+	return startOutside()
+})
+
+// findOutside is one for all tests of this process.
+func findOutside(t *testing.T) *theOutside {
+	t.Helper()
+	if os.Getenv(outsideVar) == "" && os.Geteuid() != 0 {
+		t.Skip("only root can make an outside world; scripts/test-unprivileged makes one for those who are not")
+	}
+	out, err := makeOutside()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// startOutside starts one that ends with this process: its stdin is a pipe that
+// only this process has. It is killed by nobody, so nothing can be forgotten.
+func startOutside() (*theOutside, error) {
+	dir, err := os.MkdirTemp("", "fbtest-outside-")
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, outsideArg, dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
+	said := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = said, said
+	if _, err := cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	gone := make(chan error, 1)
+	go func() { gone <- cmd.Wait() }()
+	return waitForOutside(dir, gone, said)
+}
+
+func waitForOutside(dir string, gone <-chan error, said fmt.Stringer) (*theOutside, error) {
+	for end := time.Now().Add(limitPatience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		select {
+		case err := <-gone:
+			return nil, fmt.Errorf("the outside world ended: %v: %s", err, said)
+		default:
+		}
+		if _, err := os.Stat(filepath.Join(dir, "control.sock")); err != nil {
+			continue
+		}
+		pid, err := os.ReadFile(filepath.Join(dir, "host.pid"))
+		return &theOutside{dir: dir, host: "/proc/" + string(pid) + "/ns/net"}, err
+	}
+	return nil, fmt.Errorf("the outside world does not begin")
+}
+
+func (o *theOutside) outsideFile(name string) string { return filepath.Join(o.dir, name) }
+
+// onHost does something in the network of the world's host: sockets that are
+// made meanwhile, and processes that are started, belong there. A thread that
+// cannot be brought back is thrown away with its goroutine.
+func (o *theOutside) onHost(t testing.TB, do func()) {
+	t.Helper()
+	if o.host == "" {
+		do()
+		return
+	}
+	runtime.LockOSThread()
+	back, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Close()
+	there, err := os.Open(o.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	if err := unix.Setns(int(there.Fd()), unix.CLONE_NEWNET); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if unix.Setns(int(back.Fd()), unix.CLONE_NEWNET) == nil {
+			runtime.UnlockOSThread()
+		}
+	}()
+	do()
+}
+
+// dialHost connects from the host, by address: a name would be looked up by
+// another thread, elsewhere.
+func (o *theOutside) dialHost(t testing.TB, network, address string) (c net.Conn, err error) {
+	t.Helper()
+	netip.MustParseAddrPort(address)
+	o.onHost(t, func() { c, err = net.DialTimeout(network, address, limitPatience) })
+	return c, err
+}
+
+// tell asks the outside world for something.
+func (w *netWorld) tell(method, path string, say, into any) {
+	w.Helper()
+	body, err := json.Marshal(say)
+	w.ok(err)
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", w.outsideFile("control.sock"))
+	}
+	control := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+	r, err := http.NewRequestWithContext(context.Background(), method, "http://outside"+path, bytes.NewReader(body))
+	w.ok(err)
+	answer, err := control.Do(r)
+	w.ok(err)
+	defer answer.Body.Close()
+	said, err := io.ReadAll(answer.Body)
+	w.ok(err)
+	if answer.StatusCode != http.StatusOK {
+		w.Fatalf("the outside world says to %s %s: %s %s", method, path, answer.Status, said)
+	}
+	if into != nil {
+		w.ok(json.Unmarshal(said, into))
+	}
+}
+
+// heard are the packets that came out of the host to an address, until now.
+func (w *netWorld) heard(addr string) (packets []string) {
+	w.Helper()
+	fence := w.sendFence()
+	q := url.Values{"addr": {netip.MustParseAddr(addr).Unmap().String()}, "fence": {fence}}
+	w.tell("GET", "/heard?"+q.Encode(), nil, &packets)
+	return packets
+}
+
+// sendFence sends a packet to an address of its own: when it is heard, so is
+// all that was sent before.
+func (w *netWorld) sendFence() string {
+	w.Helper()
+	raw := netip.MustParseAddr("2001:db8:c:f::").As16()
+	_, _ = rand.Read(raw[8:])
+	binary.BigEndian.PutUint16(raw[8:], 1) // so that it has one spelling
+	to := netip.AddrFrom16(raw)
+	c, err := w.dialHost(w.T, "udp", netip.AddrPortFrom(to, fencePort).String())
+	w.ok(err)
+	defer c.Close()
+	_, err = c.Write([]byte("fence"))
+	w.ok(err)
+	return to.String()
+}
+
+// silent says that nothing at all was heard at addresses.
+func (w *netWorld) silent(addrs ...string) {
+	w.Helper()
+	for _, addr := range addrs {
+		if packets := w.heard(addr); len(packets) > 0 {
+			w.Errorf("%s heard %s", addr, strings.Join(packets, ", "))
+		}
+	}
+}
+
+// asked are the questions for a name and what is below it that reached the
+// world's name server.
+func (w *netWorld) asked(name string) (all []worldQuestion) {
+	w.Helper()
+	w.tell("GET", "/asked?"+url.Values{"name": {name}}.Encode(), nil, &all)
+	return all
+}
+
+// got are the requests that the world's web servers had for a host, or at an
+// address.
+func (w *netWorld) got(host string) (all []worldRequest) {
+	w.Helper()
+	w.tell("GET", "/requests?"+url.Values{"host": {host}}.Encode(), nil, &all)
+	return all
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/egress"
+	"github.com/forkbox/forkbox/internal/engine"
+	"github.com/forkbox/forkbox/internal/gates"
+	"github.com/forkbox/forkbox/internal/ingress"
+	"github.com/forkbox/forkbox/internal/netpolicy"
+	"github.com/forkbox/forkbox/internal/policy"
+	"github.com/forkbox/forkbox/internal/registries"
+	"github.com/forkbox/forkbox/internal/vault"
+)
+
+// networks is the gates as the engine sees them.
+type networks struct{ *gates.House }
+
+func (n networks) Open(ctx context.Context, box forkbox.Box, inst forkbox.Networked, hears engine.Hears) (forkbox.Gate, error) {
+	return n.House.Open(ctx, box, inst, gates.Hears(hears))
+}
+
+// openNetworks makes what boxes reach the world through, and are reached by.
+func (k *keeper) openNetworks(config policy.Network, log *slog.Logger) (err error) {
+	if k.vault, err = vault.Open(filepath.Join(k.home, "secrets")); err != nil {
+		return err
+	}
+	k.provider.Trust(gates.Trust)
+	k.networks = networks{gates.New(gates.Config{
+		Dir: filepath.Join(k.home, "ca"), Vault: k.vault,
+		Default: config.Default, Floor: config.Floor,
+		Host:     netpolicy.Host{Preset: config.Preset, Project: config.Project, Find: ownRegistries},
+		Own:      remembered(gates.OwnAddresses),
+		Resolver: egress.NewResolver(egress.ResolverConfig{Servers: config.DNS}),
+		Log:      log,
+	})}
+	k.ports = ingress.New(ingress.Config{URLs: config.URLs, Log: log})
+	return nil
+}
+
+// ownRegistries is what the whole machine's tools are configured to use. What
+// a user's are is for their command line to find: it knows their environment.
+func ownRegistries() []forkbox.NetRule { return registries.Find(registries.Options{Root: "/"}) }
+
+// addressesAge is how long the host's own addresses are remembered. They are
+// asked for with every connection, and seldom change.
+const addressesAge = 2 * time.Second
+
+func remembered(ask func() []netip.Addr) func() []netip.Addr {
+	var mu sync.Mutex
+	var last []netip.Addr
+	var at time.Time
+	return func() []netip.Addr {
+		mu.Lock()
+		defer mu.Unlock()
+		if at.IsZero() || time.Since(at) > addressesAge {
+			last, at = ask(), time.Now()
+		}
+		return last
+	}
+}

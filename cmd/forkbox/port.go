@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) portVerb() *cobra.Command {
+	var remove bool
+	cmd := &cobra.Command{
+		Use:   "port BOX [PORT[:HOSTPORT]] | port --rm BOX PORT[:HOSTPORT]",
+		Short: "Publish a port of a box on this machine",
+		Long: `Publish a port of a box on the loopback of this machine while the box runs, and
+print the address. Without HOSTPORT it is the same number where that is free, and
+any other that is free where not. What is published stays so over a stop and a
+start. With --rm it is not published any more. Without PORT those that are published
+are listed.
+
+For a browser there is forkbox open, which needs no port of this machine.`,
+		Example: `  forkbox port try 3000
+  forkbox port try 3000:8080
+  forkbox port try
+  forkbox port --rm try 3000`,
+		Args:              between(1, 2, "a box, and a port to publish it: forkbox port BOX PORT[:HOSTPORT]"),
+		ValidArgsFunction: a.completeBoxes(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				if remove {
+					return errors.New("--rm needs a port: forkbox port --rm BOX PORT")
+				}
+				return a.listPorts(cmd.Context(), args[0])
+			}
+			port, err := parsePublished(args[1])
+			switch {
+			case err != nil:
+				return err
+			case remove:
+				return a.unpublish(cmd.Context(), args[0], port)
+			}
+			return a.publish(cmd.Context(), args[0], port)
+		},
+	}
+	cmd.Flags().BoolVar(&remove, "rm", false, "do not publish it any more")
+	return cmd
+}
+
+// parsePublished reads PORT[:HOSTPORT].
+func parsePublished(text string) (port forkbox.Port, err error) {
+	box, host, both := strings.Cut(text, ":")
+	if port.Box, err = parsePort(box); err == nil && both {
+		port.Host, err = parsePort(host)
+	}
+	return port, err
+}
+
+func (a *app) listPorts(ctx context.Context, ref string) error {
+	ports, err := a.client().Ports(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(client.PortList{Ports: ports})
+	}
+	if len(ports) == 0 {
+		a.say("no port of %s is published: forkbox port %s PORT", ref, ref)
+		return nil
+	}
+	return a.table("PORT\tADDRESS", func(w io.Writer) {
+		for _, p := range ports {
+			fmt.Fprintf(w, "%d\t%s\n", p.Box, publishedAt(p))
+		}
+	})
+}
+
+func (a *app) publish(ctx context.Context, ref string, port forkbox.Port) error {
+	made, err := a.client().Publish(ctx, ref, port)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(made)
+	}
+	_, err = fmt.Fprintln(a.stdout, publishedAt(made))
+	return err
+}
+
+func (a *app) unpublish(ctx context.Context, ref string, port forkbox.Port) error {
+	c := a.client()
+	defer c.Close()
+	if err := c.Unpublish(ctx, ref, port); err != nil || !a.json {
+		return err
+	}
+	ports, err := c.Ports(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return a.printJSON(client.PortList{Ports: ports})
+}
+
+// publishedAt is where a port answers. One of a box at rest may not have been
+// given a number yet.
+func publishedAt(p forkbox.Port) string {
+	if p.Host == 0 {
+		return "chosen when the box starts"
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Host))
+}
+
+func portText(p forkbox.Port) string { return strconv.Itoa(p.Box) + " on " + publishedAt(p) }

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/internal/netpolicy"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) secretVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "secret set|ls|rm",
+		Short: "Credentials that boxes use and never see",
+		Long: `A secret is a credential that boxes can use without having it. A box that is made
+with --secret NAME has a placeholder in its variable NAME. Where it sends the
+placeholder in a header to one of the secret's hosts, the gate puts the value in;
+to anywhere else the placeholder goes as it is. The daemon keeps values encrypted.
+
+These are not the credentials of this machine that are hidden from boxes: to show
+one of those to a box there is --allow-secrets.`,
+		Example: `  forkbox secret set API_TOKEN --host api.example.com < token.txt
+  forkbox run --secret API_TOKEN -- ./release.sh
+  forkbox secret ls
+  forkbox secret rm API_TOKEN`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("secret needs one of set, ls and rm")
+			}
+			return fmt.Errorf("secret has no %q: it needs one of set, ls and rm", args[0])
+		},
+	}
+	cmd.AddCommand(a.secretSetVerb(), a.secretListVerb(), a.secretRemoveVerb())
+	for _, verb := range cmd.Commands() {
+		verb.DisableFlagsInUseLine = true
+	}
+	return cmd
+}
+
+func (a *app) secretSetVerb() *cobra.Command {
+	var from secretSource
+	var hosts []string
+	cmd := &cobra.Command{
+		Use:   "set NAME --host HOST… [--from-env VAR|--from-file FILE]",
+		Short: "Keep a secret",
+		Long: `Keep a secret, in place of the one of that name. Its value is read from stdin, or
+asked for at a terminal without showing it, or taken from a variable or a file; it
+is never part of a command line, which others can see. A line's end after it is not
+part of it. NAME is the variable that boxes have the placeholder in.`,
+		Example: `  forkbox secret set API_TOKEN --host api.example.com
+  forkbox secret set API_TOKEN --host api.example.com --host '*.api.example.com' --from-env TOKEN
+  pass show work/token | forkbox secret set API_TOKEN --host api.example.com`,
+		Args:              exactly(1, "a name: forkbox secret set NAME --host HOST"),
+		ValidArgsFunction: a.completeSecrets(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch err := netpolicy.CheckSecret(args[0]); {
+			case err != nil:
+				return err
+			case len(hosts) == 0:
+				return errors.New("secret set needs the host that it is sent to: --host HOST")
+			case from.variable != "" && from.file != "":
+				return errors.New("--from-env and --from-file exclude each other")
+			}
+			return a.setSecret(cmd.Context(), args[0], hosts, from)
+		},
+	}
+	cmd.Flags().StringArrayVar(&hosts, "host", nil, "send it to this `host`, or '*.example.org' for all below one (repeatable)")
+	cmd.Flags().StringVar(&from.variable, "from-env", "", "take the value of this `variable`")
+	cmd.Flags().StringVar(&from.file, "from-file", "", "take what is in this `file`")
+	cmd.RegisterFlagCompletionFunc("host", cobra.NoFileCompletions)
+	cmd.RegisterFlagCompletionFunc("from-env", cobra.NoFileCompletions)
+	return cmd
+}
+
+func (a *app) setSecret(ctx context.Context, name string, hosts []string, from secretSource) error {
+	value, err := from.read(ctx, a, name)
+	if err != nil {
+		return err
+	}
+	c := a.client()
+	defer c.Close()
+	if err := c.SetSecret(ctx, name, client.SecretRequest{Value: value, Hosts: hosts}); err != nil {
+		return err
+	}
+	if !a.json {
+		a.say("kept %s; use it: forkbox run --secret %s -- CMD…", name, name)
+		return nil
+	}
+	list, err := c.Secrets(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		if s.Name == name {
+			return a.printJSON(s)
+		}
+	}
+	return forkbox.Errorf(forkbox.NotFound, "look at secret "+name, "it is gone again")
+}
+
+func (a *app) secretListVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:               "ls",
+		Aliases:           []string{"list"},
+		Short:             "List your secrets",
+		Long:              "List your secrets and the hosts that each is sent to. Nothing shows their values again.",
+		Example:           "  forkbox secret ls\n  forkbox secret ls --json | jq -r '.secrets[].name'",
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list, err := a.client().Secrets(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(client.SecretList{Secrets: list})
+			}
+			if len(list) == 0 {
+				a.say("no secrets yet; keep one: forkbox secret set NAME --host HOST")
+				return nil
+			}
+			return a.table("NAME\tHOSTS\tCREATED\tUPDATED", func(w io.Writer) { writeSecrets(w, list) })
+		},
+	}
+}
+
+func writeSecrets(w io.Writer, list []forkbox.Secret) {
+	for _, s := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", printable(s.Name), printable(strings.Join(s.Hosts, ", ")), ago(s.Created), ago(s.Updated))
+	}
+}
+
+func (a *app) secretRemoveVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:     "rm NAME…",
+		Aliases: []string{"remove"},
+		Short:   "Forget a secret",
+		Long: `Forget a secret. Boxes that were made with it keep their placeholder, which then
+stands for nothing.`,
+		Example:           "  forkbox secret rm API_TOKEN",
+		Args:              needs(1, "a name: forkbox secret rm NAME…"),
+		ValidArgsFunction: a.completeSecrets(0),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.removeSecrets(cmd.Context(), args) },
+	}
+}
+
+func (a *app) removeSecrets(ctx context.Context, names []string) error {
+	c := a.client()
+	defer c.Close()
+	removed := []string{}
+	failed := a.each(names, func(name string) error {
+		err := c.RemoveSecret(ctx, name)
+		if err == nil {
+			removed = append(removed, name)
+		}
+		return err
+	})
+	if a.json {
+		if err := a.printJSON(map[string]any{"removed": removed}); err != nil {
+			return err
+		}
+	}
+	return failed
+}

@@ -1,0 +1,84 @@
+package egress
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/miekg/dns"
+)
+
+// found is what the world has for an allowed name, as far as the box may know.
+type found struct {
+	addrs   []netip.Addr
+	ttl     time.Duration
+	rcode   int
+	refused *forkbox.NetVerdict // an alias on the way is denied
+	hidden  netip.Addr          // an address that may not be given out
+}
+
+// addresses asks the world for an allowed name, and pins what may be given out.
+func (g *Gate) addresses(ctx context.Context, name string, qtype uint16) found {
+	reply, err := g.cfg.Resolver.Lookup(ctx, name, qtype)
+	if err != nil {
+		v := g.rules().Name(name)
+		v.Target = forkbox.NetTarget{Proto: "dns", Host: name, Port: dnsPort}
+		g.log.fail(failed(v, err), nil)
+		return found{rcode: dns.RcodeServerFailure}
+	}
+	f := found{rcode: reply.Rcode, ttl: reply.TTL}
+	for _, alias := range reply.Aliases {
+		if rule, denied := g.rules().Denies(alias); denied {
+			f.refused = &forkbox.NetVerdict{Rule: rule, Why: "it is an alias of " + quote(alias) + ", which `" + rule.Rule + "` denies (" + rule.From + ")"}
+			return f
+		}
+	}
+	for _, addr := range reply.Addrs {
+		if !g.rules().Answer(name, addr) || isOwn(addr) {
+			f.hidden = addr
+			continue
+		}
+		f.addrs = append(f.addrs, addr)
+		g.pins.add(addr, name, reply.TTL)
+	}
+	return f
+}
+
+const ttlMost = time.Hour
+
+// answerAddresses answers with the addresses of an allowed name, under the name
+// that was asked for: aliases are of no use to the box, since only the name is
+// pinned.
+func (g *Gate) answerAddresses(ctx context.Context, m *dns.Msg, name string, qtype uint16) {
+	f := g.addresses(ctx, name, qtype)
+	m.Rcode = f.rcode
+	ttl := uint32(min(f.ttl, ttlMost) / time.Second)
+	for _, addr := range f.addrs {
+		addAddr(m, addr, qtype, ttl)
+	}
+	if len(f.addrs) > 0 || qtype != dns.TypeA || f.refused == nil && !f.hidden.IsValid() {
+		return
+	}
+	// Whoever connects is refused with the reason.
+	m.Rcode = dns.RcodeSuccess
+	addAddr(m, g.stands.refuse(name, f.hidden, f.refused), qtype, standInTTL)
+}
+
+// answerOther passes on records of other types, without those that could bring
+// the box addresses which are not pinned.
+func (g *Gate) answerOther(ctx context.Context, m *dns.Msg, name string, qtype uint16) {
+	reply, err := g.cfg.Resolver.Lookup(ctx, name, qtype)
+	if err != nil {
+		m.Rcode = dns.RcodeServerFailure
+		return
+	}
+	m.Rcode = reply.Rcode
+	for _, rr := range reply.Records {
+		switch rr.Header().Rrtype {
+		case dns.TypeA, dns.TypeAAAA, dns.TypeHTTPS, dns.TypeSVCB, dns.TypeOPT:
+		default:
+			m.Answer = append(m.Answer, rr)
+		}
+	}
+}

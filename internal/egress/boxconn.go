@@ -1,0 +1,116 @@
+package egress
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
+	"gvisor.dev/gvisor/pkg/waiter"
+)
+
+// boxConn is the box's end of a TCP connection.
+type boxConn struct {
+	*gonet.TCPConn
+	ep    tcpip.Endpoint
+	queue *waiter.Queue
+	// head is what was read ahead, and is read again first.
+	head []byte
+}
+
+const (
+	keepIdle  = 5 * time.Minute
+	keepEvery = time.Minute
+)
+
+func newBoxConn(ep tcpip.Endpoint, queue *waiter.Queue) *boxConn {
+	ep.SocketOptions().SetKeepAlive(true)
+	ep.SocketOptions().SetDelayOption(false)
+	idle, every := tcpip.KeepaliveIdleOption(keepIdle), tcpip.KeepaliveIntervalOption(keepEvery)
+	ep.SetSockOpt(&idle)
+	ep.SetSockOpt(&every)
+	return &boxConn{TCPConn: gonet.NewTCPConn(queue, ep), ep: ep, queue: queue}
+}
+
+// Read gives what was read ahead first.
+func (b *boxConn) Read(p []byte) (int, error) {
+	if len(b.head) > 0 {
+		n := copy(p, b.head)
+		b.head = b.head[n:]
+		return n, nil
+	}
+	return b.TCPConn.Read(p)
+}
+
+// abort resets the connection: the program in the box sees that it did not end
+// as it should.
+func (b *boxConn) abort() { b.ep.(interface{ Abort() }).Abort() }
+
+// held is about how much is in its buffers.
+func (b *boxConn) held() int64 {
+	unsent, _ := b.ep.GetSockOptInt(tcpip.SendQueueSizeOption)
+	unread, _ := b.ep.GetSockOptInt(tcpip.ReceiveQueueSizeOption)
+	return int64(unsent + unread)
+}
+
+// copyBuffers are for what is under way between the two ends. A connection has
+// one only while there is something to copy: thousands can be open and silent.
+var copyBuffers = sync.Pool{New: func() any { b := make([]byte, copySize); return &b }}
+
+const copySize = 256 << 10
+
+var errClosed = errors.New("closed")
+
+// wake is what tells that there is something to read, or that there never will
+// be.
+const wake = waiter.ReadableEvents | waiter.EventHUp | waiter.EventErr | waiter.EventRdHUp
+
+// eachRead calls f with what the box sends, until it ends: nil is a proper end.
+func (b *boxConn) eachRead(f func(data []byte) error) error {
+	entry, ready := waiter.NewChannelEntry(wake)
+	b.queue.EventRegister(&entry)
+	defer b.queue.EventUnregister(&entry)
+	for {
+		switch err := b.readOnce(f); {
+		case err == errWait:
+			<-ready
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+var errWait = errors.New("nothing to read yet")
+
+func (b *boxConn) readOnce(f func(data []byte) error) error {
+	buf := copyBuffers.Get().(*[]byte)
+	defer copyBuffers.Put(buf)
+	w := tcpip.SliceWriter(*buf)
+	res, err := b.ep.Read(&w, tcpip.ReadOptions{})
+	switch err.(type) {
+	case nil:
+		return f((*buf)[:res.Count])
+	case *tcpip.ErrWouldBlock:
+		return errWait
+	case *tcpip.ErrClosedForReceive:
+		return io.EOF
+	}
+	return errors.New(err.String())
+}
+
+// awaitFirst waits until the box has sent something, without holding a buffer.
+func (b *boxConn) awaitFirst() {
+	entry, ready := waiter.NewChannelEntry(wake)
+	b.queue.EventRegister(&entry)
+	defer b.queue.EventUnregister(&entry)
+	if b.ep.Readiness(wake) == 0 {
+		<-ready
+	}
+}
+
+var _ net.Conn = (*boxConn)(nil)

@@ -1,0 +1,147 @@
+package egress
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// flow is one connection or session of the box that was allowed.
+type flow struct {
+	gate   *Gate
+	ctx    context.Context
+	cancel context.CancelFunc
+	// cut ends both sides, so that whoever serves it returns.
+	cut     func()
+	release func()       // the pin
+	held    func() int64 // bytes in buffers
+	in, out atomic.Int64
+	told    chan struct{} // its beginning is on record
+
+	mu     sync.Mutex
+	record forkbox.Conn
+	named  bool // by name, not by address alone
+}
+
+// reserve takes one of the places that the box's limit of connections has. It
+// is given back with leave.
+func (g *Gate) reserve() bool {
+	if g.open.Add(1) > g.most.Load() {
+		g.open.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (g *Gate) vacate() { g.open.Add(-1) }
+
+// start has an allowed attempt on record, with the process that made it where
+// that can be told. It does not wait for that.
+func (g *Gate) start(w way, from socket, cut func(), held func() int64) *flow {
+	f := &flow{gate: g, cut: cut, held: held, told: make(chan struct{}), record: g.log.begin(w.verdict, forkbox.ConnOpen), named: w.sniff}
+	f.ctx, f.cancel = context.WithCancel(g.ctx)
+	f.release = g.pins.hold(w.verdict.Target.Addr)
+	g.flows.add(f)
+	if g.cfg.Holder == nil {
+		close(f.told)
+		g.cfg.Record(f.record)
+		return f
+	}
+	go f.tell(from)
+	return f
+}
+
+// tell has the beginning on record once it is known whose it is.
+func (f *flow) tell(from socket) {
+	defer close(f.told)
+	who, _ := f.gate.log.ask(from.proto, from.local)
+	f.mu.Lock()
+	setWho(&f.record, who)
+	record := f.record
+	f.mu.Unlock()
+	f.gate.cfg.Record(record)
+}
+
+// judged puts what was found out about a flow into its record: the name that the
+// client said, or why it ends.
+func (f *flow) judged(v forkbox.NetVerdict) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.record.NetVerdict = v
+	if !v.Allowed {
+		f.record.State = forkbox.ConnRefused
+	}
+}
+
+// end has it on record that a flow is over.
+func (f *flow) end() {
+	f.cancel()
+	f.gate.flows.remove(f)
+	f.release()
+	<-f.told
+	f.mu.Lock()
+	if f.record.State == forkbox.ConnOpen {
+		f.record.State = forkbox.ConnClosed
+	}
+	f.record.In, f.record.Out = f.in.Load(), f.out.Load()
+	f.record.Lasted = time.Since(f.record.Time)
+	record := f.record
+	f.mu.Unlock()
+	f.gate.in.Add(record.In)
+	f.gate.out.Add(record.Out)
+	f.gate.cfg.Record(record)
+}
+
+// stop ends both sides, and what an interceptor has besides.
+func (f *flow) stop() {
+	f.cancel()
+	f.cut()
+}
+
+// verdict is what was made of it so far.
+func (f *flow) verdict() forkbox.NetVerdict {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.record.NetVerdict
+}
+
+// target is what it is connected to.
+func (f *flow) target() forkbox.NetTarget {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.record.Target
+}
+
+// flows are the open ones.
+type flows struct {
+	mu  sync.Mutex
+	all map[*flow]struct{}
+}
+
+func (fs *flows) add(f *flow) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.all == nil {
+		fs.all = map[*flow]struct{}{}
+	}
+	fs.all[f] = struct{}{}
+}
+
+func (fs *flows) remove(f *flow) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	delete(fs.all, f)
+}
+
+func (fs *flows) list() []*flow {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	list := make([]*flow, 0, len(fs.all))
+	for f := range fs.all {
+		list = append(list, f)
+	}
+	return list
+}

@@ -1,0 +1,45 @@
+package egress
+
+import (
+	"net/netip"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// writev writes one packet that lies in parts.
+func writev(fd int, parts [][]byte) error {
+	for {
+		_, err := unix.Writev(fd, parts)
+		if err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func readFD(fd int, buf []byte) (int, error) {
+	for {
+		n, err := unix.Read(fd, buf)
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+// shutdown ends a socket that may still be connecting: whoever waits for it
+// hears of it.
+func shutdown(raw syscall.RawConn) {
+	raw.Control(func(fd uintptr) { unix.Shutdown(int(fd), unix.SHUT_RDWR) })
+}
+
+// beginConnect starts connecting a socket that does not block. What comes of it
+// the next call of connect says.
+func beginConnect(fd uintptr, to netip.AddrPort) {
+	if to.Addr().Is4() {
+		unix.Connect(int(fd), &unix.SockaddrInet4{Addr: to.Addr().As4(), Port: int(to.Port())})
+		return
+	}
+	if to.Addr().Zone() == "" {
+		unix.Connect(int(fd), &unix.SockaddrInet6{Addr: to.Addr().As16(), Port: int(to.Port())})
+	}
+}

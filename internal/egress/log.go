@@ -1,0 +1,117 @@
+package egress
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+const (
+	// foldFor is how long an attempt is taken for a repetition of one like it.
+	foldFor = 10 * time.Second
+	// foldLife is how long one record stands for repetitions at most: somebody
+	// who looks at the last hour wants to see what goes on.
+	foldLife = time.Minute
+	// foldTell is how often repetitions are told.
+	foldTell = time.Second
+	// foldLimit is how many different refused attempts are told apart at a time.
+	// Beyond, they are one record per protocol: 100 000 ports tried in a second
+	// must not be 100 000 records.
+	foldLimit = 1024
+	// askLimit is how many attempts ask for their process at a time: that takes
+	// a millisecond each, and a flood would queue up behind it.
+	askLimit = 32
+)
+
+// log makes records of attempts. Refused ones that are alike become one.
+type log struct {
+	cfg   *Config
+	asks  chan struct{}
+	mu    sync.Mutex
+	folds map[foldKey]*fold
+	// lookups are refused names that nobody has tried to connect to yet.
+	lookups map[string]*lookup
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+type foldKey struct {
+	proto, host, why string
+	addr             netip.Addr
+	port             int
+	method, path     string
+}
+
+type fold struct {
+	conn  forkbox.Conn
+	last  time.Time
+	dirty bool
+}
+
+func newLog(cfg *Config) *log {
+	l := &log{
+		cfg:     cfg,
+		asks:    make(chan struct{}, askLimit),
+		folds:   map[foldKey]*fold{},
+		lookups: map[string]*lookup{},
+		stop:    make(chan struct{}),
+		done:    make(chan struct{}),
+	}
+	go l.run()
+	return l
+}
+
+// run tells what was folded, and forgets what is over.
+func (l *log) run() {
+	defer close(l.done)
+	tick := time.NewTicker(foldTell)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.stop:
+			l.tell(true)
+			return
+		case <-tick.C:
+			l.tell(false)
+		}
+	}
+}
+
+func (l *log) close() {
+	close(l.stop)
+	<-l.done
+}
+
+// begin is a new record.
+func (l *log) begin(v forkbox.NetVerdict, state forkbox.ConnState) forkbox.Conn {
+	return forkbox.Conn{
+		ID:         l.cfg.NextID(),
+		Box:        l.cfg.Box.ID,
+		Name:       l.cfg.Box.Name,
+		UID:        l.cfg.Box.Owner.UID,
+		Time:       time.Now(),
+		State:      state,
+		Times:      1,
+		NetVerdict: v,
+	}
+}
+
+// ask finds the process behind a socket, unless too many are asking.
+func (l *log) ask(proto string, local netip.AddrPort) (forkbox.Who, bool) {
+	if l.cfg.Holder == nil || local.Port() == 0 {
+		return forkbox.Who{}, false
+	}
+	select {
+	case l.asks <- struct{}{}:
+		defer func() { <-l.asks }()
+		return l.cfg.Holder(proto, local)
+	default:
+		return forkbox.Who{}, false
+	}
+}
+
+func setWho(c *forkbox.Conn, who forkbox.Who) {
+	c.Exec, c.PID, c.Command = who.Exec, who.PID, who.Command
+}

@@ -1,0 +1,154 @@
+package egress
+
+import (
+	"context"
+	"net"
+	"net/netip"
+
+	"github.com/forkbox/forkbox"
+)
+
+// checkFirst looks at what the client of a connection that is allowed by name
+// says first. It says whether the rest is to be relayed; otherwise it has been
+// dealt with.
+func (c *relay) checkFirst() bool {
+	said, err := peek(c.box)
+	if err != nil || len(c.box.head) == 0 {
+		return true // it ended without a word: relaying ends at once
+	}
+	v := c.judgeFirst(said)
+	if !v.Allowed {
+		c.turnAway(said, v)
+		return false
+	}
+	c.judged(v)
+	if c.intercepted(said, v) {
+		return false
+	}
+	return c.sendHead()
+}
+
+// judgeFirst decides what is made of a client's first words.
+func (c *relay) judgeFirst(said first) forkbox.NetVerdict {
+	t := c.target()
+	switch said.kind {
+	case plain:
+		return c.verdict()
+	case odd:
+		return c.gate.unlessBare(t, said.why)
+	}
+	if said.name == "" {
+		return c.gate.unlessBare(t, "the connection does not say for which host it is, and the address serves several")
+	}
+	return c.gate.judgeName(t, said.name)
+}
+
+// judgeName decides about a connection to an address that says it is for a name.
+func (g *Gate) judgeName(t forkbox.NetTarget, name string) forkbox.NetVerdict {
+	known := name == t.Host || g.pins.has(t.Addr, name)
+	asNamed := forkbox.NetTarget{Proto: t.Proto, Host: name, Addr: t.Addr, Port: t.Port}
+	v := g.rules().Connect(asNamed)
+	_, denied := g.rules().Denies(name)
+	if v.Allowed && known || denied && !v.Allowed {
+		return v
+	}
+	why := "the connection says that it is for " + quote(name) + ", which the box was not told this address for"
+	if bare := g.unlessBare(asNamed, why); bare.Allowed || !known {
+		return bare
+	}
+	return v
+}
+
+// unlessBare refuses, unless the address is allowed by itself, whoever is meant.
+func (g *Gate) unlessBare(t forkbox.NetTarget, why string) forkbox.NetVerdict {
+	bare := t
+	bare.Host = ""
+	if v := g.rules().Connect(bare); v.Allowed {
+		return v
+	}
+	return forkbox.NetVerdict{Target: t, Why: why}
+}
+
+// turnAway ends a connection whose first words are refused, with a page where
+// the client can read one.
+func (c *relay) turnAway(said first, v forkbox.NetVerdict) {
+	c.judged(v)
+	quiet := c.takeOver()
+	reset(c.world)
+	if said.kind == httpRequest && quiet {
+		writePage(c.box, v)
+		return
+	}
+	c.box.abort()
+}
+
+// sendHead sends what was read ahead.
+func (c *relay) sendHead() bool {
+	head := c.box.head
+	c.box.head = nil
+	c.gate.up.wait(c.ctx, len(head))
+	n, err := c.world.Write(head)
+	c.out.Add(int64(n))
+	if err != nil {
+		c.cut()
+	}
+	return err == nil
+}
+
+// intercepted hands a connection to the interceptor where it is one for it. It
+// says whether the connection has been dealt with.
+func (c *relay) intercepted(said first, v forkbox.NetVerdict) bool {
+	host, port := v.Target.Host, v.Target.Port
+	if host == "" {
+		return false // allowed by address, whatever is spoken
+	}
+	rules, able := c.gate.rules(), c.gate.cfg.Intercept != nil
+	ends := said.kind == tlsHello && rules.Terminates(host, port)
+	switch {
+	case able && (ends || said.kind == httpRequest):
+		c.intercept(said, v)
+	case ends || rules.NeedsRequests(host, port):
+		c.turnAway(said, forkbox.NetVerdict{Target: v.Target, Rule: v.Rule, Why: "only some requests may pass to this host, and the gate cannot see any in this connection"})
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *relay) intercept(said first, v forkbox.NetVerdict) {
+	if !c.takeOver() {
+		c.cut() // a server that speaks before the request is no HTTP server
+		return
+	}
+	c.gate.cfg.Intercept(c.box, c.meta(said, v))
+	c.world.Close()
+}
+
+func (c *relay) meta(said first, v forkbox.NetVerdict) Meta {
+	return Meta{
+		Host:   v.Target.Host,
+		Addr:   netip.AddrPortFrom(v.Target.Addr, uint16(v.Target.Port)),
+		TLS:    said.kind == tlsHello,
+		Dial:   c.redial(),
+		Record: func(v forkbox.NetVerdict) { c.gate.log.refuse(v, nil) },
+	}
+}
+
+// redial gives out the connection that is there, and then new ones to the same
+// address.
+func (c *relay) redial() func(ctx context.Context) (net.Conn, error) {
+	spare := make(chan net.Conn, 1)
+	spare <- c.world
+	return func(ctx context.Context) (net.Conn, error) {
+		select {
+		case conn := <-spare:
+			return &counted{Conn: conn, flow: c.flow}, nil
+		default:
+		}
+		conn, err := c.dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return c.track(conn), nil
+	}
+}

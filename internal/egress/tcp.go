@@ -1,0 +1,136 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
+	"gvisor.dev/gvisor/pkg/waiter"
+)
+
+const (
+	// dialTime is as long as a kernel tries to connect: who waits in the box
+	// sees it time out as it would without a gate.
+	dialTime = 2 * time.Minute
+	// handshakeTime is how long the box has to take a connection that is there.
+	handshakeTime = 15 * time.Second
+)
+
+// acceptTCP decides about a SYN. It runs in a goroutine of its own, of which
+// there are no more than are in flight or open, and serves the connection to
+// its end.
+func (g *Gate) acceptTCP(r *tcp.ForwarderRequest) {
+	if !g.enter() {
+		r.Complete(true)
+		return
+	}
+	defer g.work.Done()
+	id := r.ID()
+	from := socket{"tcp", toAddrPort(id.RemoteAddress, id.RemotePort)}
+	to := toAddrPort(id.LocalAddress, id.LocalPort)
+	if isGateway(to.Addr()) && to.Port() == dnsPort {
+		g.aside(r, g.serveNames)
+		return
+	}
+	w := g.way("tcp", to)
+	switch {
+	case w.verdict.Allowed && g.reserve():
+		defer g.vacate()
+		g.connect(r, w, from)
+	case w.verdict.Allowed:
+		g.refuse(r, g.tooMany(w.verdict), from)
+	case w.page:
+		g.log.refuse(w.verdict, &from)
+		g.aside(r, func(conn *boxConn) { servePage(conn, w.verdict) })
+	default:
+		g.refuse(r, w.verdict, from)
+	}
+}
+
+// refuse asks for the process first: it may end as soon as it hears.
+func (g *Gate) refuse(r *tcp.ForwarderRequest, v forkbox.NetVerdict, from socket) {
+	g.log.refuse(v, &from)
+	r.Complete(true)
+}
+
+func (g *Gate) tooMany(v forkbox.NetVerdict) forkbox.NetVerdict {
+	return forkbox.NetVerdict{
+		Target: v.Target,
+		Why:    fmt.Sprintf("the box has as many connections open as its limit allows, %d", g.most.Load()),
+		Remedy: "raise the limit: forkbox set BOX connections=N",
+	}
+}
+
+// connect reaches the real world, and then lets the box in: what cannot be
+// reached looks to the box as it is.
+func (g *Gate) connect(r *tcp.ForwarderRequest, w way, from socket) {
+	ctx, cancel := context.WithTimeout(g.ctx, dialTime)
+	defer cancel()
+	world, err := w.dial(ctx)
+	if err != nil {
+		g.log.fail(failed(w.verdict, err), &from)
+		r.Complete(!timedOut(err))
+		return
+	}
+	defer world.Close()
+	box, err := g.handshake(r)
+	if err != nil {
+		g.log.fail(failed(w.verdict, fmt.Errorf("the program did not wait for it: %w", err)), &from)
+		return
+	}
+	g.share.add(box.ep)
+	defer g.share.remove(box.ep)
+	c := &relay{box: box, world: world, dial: w.dial}
+	c.flow = g.start(w, from, c.cut, box.held)
+	defer c.flow.end()
+	c.run(w.sniff)
+}
+
+// failed says why something that is allowed could not be reached.
+func failed(v forkbox.NetVerdict, err error) forkbox.NetVerdict {
+	v.Why = "allowed, but it cannot be reached: " + err.Error()
+	return v
+}
+
+func timedOut(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &t) && t.Timeout()
+}
+
+// handshake accepts a connection. The stack would wait for minutes for a box
+// that sent a SYN and says no more.
+func (g *Gate) handshake(r *tcp.ForwarderRequest) (*boxConn, error) {
+	queue := new(waiter.Queue)
+	ctx, cancel := context.WithTimeout(g.ctx, handshakeTime)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { queue.Notify(waiter.WritableEvents) })
+	ep, err := r.CreateEndpoint(queue)
+	stop()
+	r.Complete(false)
+	if err != nil {
+		return nil, errors.New(err.String())
+	}
+	return newBoxConn(ep, queue), nil
+}
+
+// aside accepts a connection that the gate itself answers, if there is a place.
+func (g *Gate) aside(r *tcp.ForwarderRequest, serve func(*boxConn)) {
+	select {
+	case g.side <- struct{}{}:
+		defer func() { <-g.side }()
+	default:
+		r.Complete(true)
+		return
+	}
+	conn, err := g.handshake(r)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	setBuffers(conn.ep, 64<<10)
+	serve(conn)
+}

@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Network is what network a box has, and what it may reach.
+func (e *Engine) Network(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Net, forkbox.Network, error) {
+	box, err := e.Box(ctx, who, ref)
+	return box.Net, box.Network, err
+}
+
+// Allow puts rules in front of a box's own, at once also of one that runs, or
+// takes rules of its own away. Rules are "allow X" or "deny X"; one to take
+// away may be named by its X. All of it holds, or nothing changed.
+func (e *Engine) Allow(ctx context.Context, who forkbox.Owner, ref string, rules []string, remove bool) (forkbox.Box, error) {
+	const op = "change the network"
+	return e.change(ctx, op, who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
+		if err := usable(op, *box); err != nil {
+			return err
+		}
+		a, err := e.found(ctx, h, box)
+		if err != nil {
+			return err
+		}
+		next, err := e.withRules(op, *box, rules, remove)
+		if err != nil {
+			return err
+		}
+		if err := e.setNetwork(context.WithoutCancel(ctx), h, a, box, next); err != nil {
+			return err
+		}
+		e.tell(next, forkbox.EventNetwork, "", changeText(rules, remove)+", by "+byUser(who))
+		return nil
+	})
+}
+
+func changeText(rules []string, remove bool) string {
+	text := strings.Join(rules, ", ")
+	if remove {
+		return "removed " + text
+	}
+	return "added " + text
+}
+
+// withRules is the box as it is to be.
+func (e *Engine) withRules(op string, box forkbox.Box, rules []string, remove bool) (forkbox.Box, error) {
+	if err := e.gated(op, box); err != nil {
+		return box, err
+	}
+	wish := forkbox.NetWish{}
+	if box.Network.Asked != nil {
+		wish = cloneWish(*box.Network.Asked)
+	}
+	var err error
+	if remove {
+		wish.Rules, err = withoutRules(op, box, wish.Rules, rules)
+	} else {
+		wish.Rules, err = addedRules(op, wish.Rules, rules)
+	}
+	if err != nil {
+		return box, err
+	}
+	return e.rewished(box, wish)
+}
+
+// rewished is the box with another wish. What was made for it stays its own.
+func (e *Engine) rewished(box forkbox.Box, wish forkbox.NetWish) (forkbox.Box, error) {
+	was := box.Network
+	t, err := e.resolveNet(box.Owner, originOf(box.Net, was).word, wish)
+	if err != nil {
+		return box, err
+	}
+	next := cloneNetwork(t.network)
+	next.Ports, next.CA = slices.Clone(was.Ports), orElse(next.CA, was.CA)
+	if next.Secrets == nil {
+		next.Secrets = maps.Clone(was.Secrets)
+	}
+	maps.Copy(next.Secrets, was.Secrets)
+	box.Network = next
+	return box, nil
+}
+
+// gated refuses a box without a gate.
+func (e *Engine) gated(op string, box forkbox.Box) error {
+	switch {
+	case box.Net != forkbox.NetPolicy:
+		return forkbox.Errorf(forkbox.Invalid, op, "the network of %s is %q, which has no rules", box.Name, box.Net).
+			Hint("a fork of it can have some: forkbox fork %s --net policy", box.Name)
+	case e.networks == nil:
+		return forkbox.Errorf(forkbox.Unsupported, op, "this daemon opens no gates for boxes")
+	}
+	return nil
+}
+
+// setNetwork writes what network a box is to have, and then has it hold.
+func (e *Engine) setNetwork(ctx context.Context, h *handle, a *attached, box *forkbox.Box, next forkbox.Box) error {
+	if err := e.prepareNet(&next); err != nil {
+		return err
+	}
+	if err := e.ledger.UpdateBox(ctx, next); err != nil {
+		return err
+	}
+	if err := e.updateGate(h, a, next); err != nil {
+		return errors.Join(err, e.ledger.UpdateBox(ctx, *box), e.backTo(h, a, *box))
+	}
+	*box = next
+	if a != nil {
+		h.govern(a, next)
+	}
+	return nil
+}
+
+// backTo has a gate do again what it did before a change failed half-way. Where
+// that fails, too, nobody knows what it lets through: it is closed, and opened
+// anew before the next command.
+func (e *Engine) backTo(h *handle, a *attached, was forkbox.Box) error {
+	err := e.updateGate(h, a, was)
+	if err != nil {
+		e.closeGate(h, a)
+	}
+	return err
+}
+
+// updateGate tells the gate of a box that runs what holds now.
+func (e *Engine) updateGate(h *handle, a *attached, box forkbox.Box) error {
+	if a == nil {
+		return nil
+	}
+	gate := h.gate(a)
+	if gate == nil {
+		return nil
+	}
+	return forkbox.Wrap("change the gate", gate.Update(box))
+}
+
+// Explain says what the gate of a box would make of a URL, host:port or
+// address.
+func (e *Engine) Explain(ctx context.Context, who forkbox.Owner, ref, target string) (v forkbox.NetVerdict, err error) {
+	const op = "explain"
+	ctx, end, err := e.begin(ctx, op)
+	if err != nil {
+		return v, err
+	}
+	defer end()
+	box, err := e.resolve(ctx, who, ref)
+	switch {
+	case err != nil:
+		return v, err
+	case strings.TrimSpace(target) == "":
+		return v, forkbox.Errorf(forkbox.Invalid, op, "it is not said what").Hint("name a URL, HOST:PORT or an address")
+	case box.Net == forkbox.NetPolicy && e.networks == nil:
+		return v, e.gated(op, box)
+	case box.Net == forkbox.NetPolicy:
+		v, err = e.networks.Explain(ctx, box, target)
+	default:
+		v = ungatedVerdict(box.Net, target)
+	}
+	v.Remedy = forBox(v.Remedy, box.Name)
+	return v, forkbox.Wrap(op, err)
+}
+
+// ungatedVerdict is that on a box which has no gate to ask.
+func ungatedVerdict(mode forkbox.Net, target string) forkbox.NetVerdict {
+	v := forkbox.NetVerdict{Target: forkbox.NetTarget{Host: target}}
+	if mode == forkbox.NetHost {
+		v.Allowed, v.Why = true, "the box shares the host's network, where nothing is decided"
+		return v
+	}
+	v.Why, v.Remedy = "the box has no network", "forkbox fork BOX --net policy"
+	return v
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package ingress
+
+func affordable() int { return 512 }

@@ -1,0 +1,68 @@
+package ingress
+
+import "github.com/forkbox/forkbox"
+
+// labelsKept is how many labels are remembered, those in use aside.
+const labelsKept = 4096
+
+// holder is who a label belongs to. It is not a box's id: a box that is removed
+// and made again has the URL that it had.
+type holder struct {
+	uid  int
+	name string
+}
+
+// labels says what boxes are called in URLs: by their name, unless it belongs to
+// a box of another user's already. A label stays with its holder while the
+// daemon runs, so that nobody else gets the visitors of a box that is at rest.
+type labels struct {
+	holders map[string]holder
+	given   map[holder]string
+}
+
+func newLabels() labels {
+	return labels{holders: map[string]holder{}, given: map[holder]string{}}
+}
+
+// of is the label of a box. used says which ones may not be forgotten.
+func (l labels) of(box forkbox.Box, used func(string) bool) (string, error) {
+	who := holder{box.Owner.UID, box.Name}
+	if label, ok := l.given[who]; ok {
+		return label, nil
+	}
+	for _, label := range candidates(box) {
+		if _, has := l.holders[label]; !has && validLabel(label) {
+			l.forget(used)
+			l.holders[label], l.given[who] = who, label
+			return label, nil
+		}
+	}
+	return "", forkbox.Errorf(forkbox.Invalid, opURL, "box %q has no name that a URL could have", box.Name).
+		Hint("publish the port instead: forkbox port BOX PORT")
+}
+
+// candidates are what a box could be called, the best first. Its id fits always
+// and is nobody else's name: the engine lets no box be called like an id.
+func candidates(box forkbox.Box) []string {
+	var found []string
+	found = append(found, box.Name)
+	for _, n := range []int{4, 8} {
+		if len(box.ID) > n {
+			found = append(found, box.Name+"-"+box.ID[:n])
+		}
+	}
+	return append(found, box.ID)
+}
+
+// forget makes room once too many labels are remembered.
+func (l labels) forget(used func(string) bool) {
+	if len(l.holders) < labelsKept {
+		return
+	}
+	for label, who := range l.holders {
+		if !used(label) {
+			delete(l.holders, label)
+			delete(l.given, who)
+		}
+	}
+}

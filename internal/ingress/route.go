@@ -1,0 +1,129 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+var errFull = errors.New("too many connections are open")
+
+// unreached is why the box's port could not be connected to. All other errors
+// are about what was said on a connection.
+type unreached struct{ error }
+
+func (u unreached) Unwrap() error { return u.error }
+
+// nobody says whether that is because nothing listens. Where it was the box's
+// init that tried, only the code of its error came here.
+func (u unreached) nobody() bool {
+	return errors.Is(u.error, syscall.ECONNREFUSED) || forkbox.CodeOf(u.error) == forkbox.Unavailable
+}
+
+// route leads requests to one port of a box.
+type route struct {
+	*door
+	at        place
+	box       string // its name, for people
+	log       *slog.Logger
+	transport *http.Transport
+	proxy     *httputil.ReverseProxy
+}
+
+func newRoute(in *inlet, at place, dial Dial, log *slog.Logger) *route {
+	r := &route{door: newDoor(at.port, in.room, dial), at: at, box: in.box.Name, log: log}
+	r.transport = &http.Transport{
+		DialContext:           r.connect,
+		DisableCompression:    true, // what the box's server says goes on as it is
+		MaxIdleConnsPerHost:   16,
+		IdleConnTimeout:       30 * time.Second,
+		ExpectContinueTimeout: time.Second,
+	}
+	r.proxy = &httputil.ReverseProxy{
+		Transport: r.transport, Rewrite: r.rewrite, ErrorHandler: r.failed,
+		FlushInterval: -1, // events and logs are to be seen when they happen
+		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	return r
+}
+
+// rewrite leaves a request as it is, Host and Origin included. Servers compare
+// the two against forged requests (WebSocket libraries, frameworks), and make
+// redirects, cookies and links of Host: with "localhost:3000" in its place,
+// Origin, Referer, Location and Set-Cookie would all have to be rewritten too,
+// and links in pages could not be. Development servers that check Host against
+// DNS rebinding (vite, webpack, Django, Rails) take every name below localhost.
+//
+// What the client says about other proxies is dropped: this one is the first.
+func (r *route) rewrite(p *httputil.ProxyRequest) {
+	p.Out.URL.Scheme = "http"
+	p.Out.URL.Host = r.at.host() // only a key for idle connections: connect looks at no address
+	p.Out.URL.RawQuery = p.In.URL.RawQuery
+	p.Out.Host = p.In.Host
+	p.SetXForwarded()
+}
+
+// connect reaches the box's port, whatever address is asked for.
+func (r *route) connect(ctx context.Context, _, _ string) (net.Conn, error) {
+	if !r.room.enter() {
+		return nil, errFull
+	}
+	c, err := r.enter(ctx)
+	if err != nil {
+		r.room.leave()
+		return nil, unreached{err}
+	}
+	return &inside{Conn: c, route: r}, nil
+}
+
+// end cuts what goes through, and what waits for another request.
+func (r *route) end() {
+	r.close()
+	r.transport.CloseIdleConnections()
+}
+
+// failed answers for a box that does not.
+func (r *route) failed(w http.ResponseWriter, req *http.Request, err error) {
+	r.log.Debug("cannot reach an open port", "box", r.box, "port", r.port, "error", err)
+	var u unreached
+	switch {
+	case req.Context().Err() != nil: // nobody is there to read it
+		panic(http.ErrAbortHandler)
+	case errors.Is(err, errFull):
+		crowded(w, r)
+	case errors.As(err, &u) && u.nobody():
+		nobodyListens(w, r)
+	case errors.As(err, &u):
+		noWay(w, r)
+	default:
+		broken(w, r)
+	}
+}
+
+// inside is a connection to a box's server. It gives its place back when it is
+// closed.
+type inside struct {
+	net.Conn
+	route *route
+	once  sync.Once
+}
+
+func (c *inside) Close() error {
+	c.once.Do(func() {
+		c.route.done(c.Conn)
+		c.route.room.leave()
+	})
+	return nil
+}
+
+// CloseWrite lets a WebSocket, or what else a connection was upgraded to, end
+// by halves.
+func (c *inside) CloseWrite() error { return closeWrite(c.Conn) }

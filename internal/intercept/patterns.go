@@ -1,0 +1,152 @@
+package intercept
+
+import (
+	"bytes"
+	"strings"
+)
+
+// patterns are the forms of several secrets, to be looked for all at once. Nil
+// finds nothing.
+type patterns struct{ list []pattern }
+
+type pattern struct {
+	text    []byte
+	fold    string // in lower case: names of headers lose theirs
+	instead []byte
+	// borders[n] is how much of the beginning of text the first n bytes also end
+	// in, n itself not counted (Knuth, Morris and Pratt).
+	borders []int
+}
+
+func newPatterns(secrets []Secret) *patterns {
+	p := &patterns{}
+	for _, s := range secrets {
+		for _, form := range forms(s.Value) {
+			p.list = append(p.list, pattern{form, strings.ToLower(string(form)), []byte(s.Placeholder), borders(form)})
+		}
+	}
+	return p
+}
+
+func borders(text []byte) []int {
+	table := make([]int, len(text)+1)
+	for n, k := 1, 0; n < len(text); n++ {
+		for k > 0 && text[n] != text[k] {
+			k = table[k]
+		}
+		if text[n] == text[k] {
+			k++
+		}
+		table[n+1] = k
+	}
+	return table
+}
+
+// begun is how many bytes at the end of data are the beginning of the pattern,
+// but not all of it.
+func (p *pattern) begun(data []byte) int {
+	k := 0
+	for _, b := range data[max(0, len(data)-len(p.text)+1):] {
+		for k > 0 && b != p.text[k] {
+			k = p.borders[k]
+		}
+		if b == p.text[k] {
+			k++
+		}
+	}
+	return k
+}
+
+// undecided is where in data the first pattern may begin that goes on after it.
+func (p *patterns) undecided(data []byte) int {
+	most := 0
+	for n := range p.list {
+		most = max(most, p.list[n].begun(data))
+	}
+	return len(data) - most
+}
+
+// clean replaces what is found in a text.
+func (p *patterns) clean(text string) string {
+	if p == nil || !p.in(text) {
+		return text
+	}
+	out, _ := p.replace(nil, []byte(text), true)
+	return string(out)
+}
+
+func (p *patterns) in(text string) bool {
+	for _, each := range p.list {
+		if strings.Contains(text, string(each.text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// inName says whether a name has a value in it, in whatever case.
+func (p *patterns) inName(name string) bool {
+	name = strings.ToLower(name)
+	for _, each := range p.list {
+		if strings.Contains(name, each.fold) {
+			return true
+		}
+	}
+	return false
+}
+
+// search remembers where each pattern is found next, so that data in which one
+// is found often is not searched for the others each time.
+type search struct {
+	*patterns
+	data []byte
+	next []int
+}
+
+const unknown = -1
+
+func (p *patterns) search(data []byte) *search {
+	s := &search{patterns: p, data: data, next: make([]int, len(p.list))}
+	for n := range s.next {
+		s.next[n] = unknown
+	}
+	return s
+}
+
+// from finds what begins first at or after a place, and of several that begin
+// there the longest.
+func (s *search) from(at int) (start int, found *pattern) {
+	start = len(s.data)
+	for n := range s.list {
+		if s.next[n] < at {
+			s.next[n] = len(s.data)
+			if i := bytes.Index(s.data[at:], s.list[n].text); i >= 0 {
+				s.next[n] = at + i
+			}
+		}
+		each := &s.list[n]
+		if s.next[n] < start || s.next[n] == start && found != nil && len(each.text) > len(found.text) {
+			start, found = s.next[n], each
+		}
+	}
+	return start, found
+}
+
+// replace appends to out what data becomes, and returns what is not decided:
+// the end of data may be the beginning of a value. At the end of all data nothing
+// is left undecided. What comes out does not depend on where data was cut.
+func (p *patterns) replace(out, data []byte, end bool) (done, rest []byte) {
+	s := p.search(data)
+	for at := 0; ; {
+		start, found := s.from(at)
+		limit := len(data)
+		if !end {
+			limit = at + p.undecided(data[at:])
+		}
+		if found == nil || limit <= start {
+			return append(out, data[at:limit]...), data[limit:]
+		}
+		out = append(append(out, data[at:start]...), found.instead...)
+		at = start + len(found.text)
+	}
+}

@@ -1,0 +1,132 @@
+package intercept
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"sync"
+)
+
+// proxy passes one request on and its answer back.
+func (i *Interceptor) proxy(v *visit) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Rewrite:        v.rewrite,
+		Transport:      v.upstream,
+		FlushInterval:  -1, // at once: agents read streams
+		BufferPool:     buffers{},
+		ErrorLog:       log.New(io.Discard, "", 0),
+		ModifyResponse: v.examine,
+		ErrorHandler:   v.failed,
+	}
+}
+
+// rewrite makes the request that goes out from the one that came in. Hop-by-hop
+// headers are gone already; the rest is as the program meant it.
+func (v *visit) rewrite(p *httputil.ProxyRequest) {
+	in, out := p.In, p.Out
+	out.URL.Scheme, out.URL.Host, out.URL.User = v.scheme(), authority(v.Host, v.Addr), nil
+	out.Host = in.Host
+	out.URL.RawQuery, out.URL.ForceQuery = in.URL.RawQuery, in.URL.ForceQuery
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values, had := in.Header[name]; had {
+			out.Header[name] = values // the program's own: nothing is added
+		}
+	}
+	if !v.shape.upgrade {
+		// h2c and the like would begin a conversation that no rule is asked about.
+		out.Header.Del("Connection")
+		out.Header.Del("Upgrade")
+	}
+	if v.scan != nil {
+		readable(out.Header)
+	}
+	if len(in.Trailer) > 0 && out.Body != nil {
+		out.Body = &trailing{out.Body, in, out}
+	}
+}
+
+// readable asks for an answer that can be looked into, all of it: in parts, a
+// value could come back in two halves.
+func readable(header http.Header) {
+	for _, name := range []string{"Range", "If-Range", "A-Im", "Grpc-Accept-Encoding", "Connect-Accept-Encoding"} {
+		header.Del(name)
+	}
+	header.Set("Accept-Encoding", "identity")
+}
+
+// trailing hands on the trailers of a request, which are known at its end.
+type trailing struct {
+	io.ReadCloser
+	in, out *http.Request
+}
+
+func (t *trailing) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	if err == io.EOF {
+		for name := range t.out.Trailer {
+			t.out.Trailer[name] = t.in.Trailer[name]
+		}
+	}
+	return n, err
+}
+
+// unreadable is an answer that is not passed on.
+type unreadable string
+
+func (u unreadable) Error() string { return string(u) }
+
+// examine has an answer scanned on its way back.
+func (v *visit) examine(answer *http.Response) error {
+	if answer.StatusCode == http.StatusSwitchingProtocols {
+		if !v.shape.upgrade {
+			return unreadable("the server speaks another protocol from now on, which was not asked for")
+		}
+		v.Status = answer.StatusCode
+	}
+	if v.scan == nil {
+		return nil
+	}
+	if why := notToBeScanned(answer); why != "" {
+		return unreadable(why)
+	}
+	answer.Status = "" // the server's words for it, which only an upgrade would pass on
+	v.scan.cleanHeader(answer.Header)
+	v.scan.cleanHeader(answer.Trailer) // so far only names
+	if answer.StatusCode == http.StatusSwitchingProtocols || !hasBody(answer) {
+		return nil
+	}
+	answer.Body = &scrubber{from: answer.Body, look: v.scan, ended: func() { v.scan.cleanHeader(answer.Trailer) }}
+	// A placeholder is not as long as the value.
+	answer.Header.Del("Content-Length")
+	answer.ContentLength = -1
+	return nil
+}
+
+func hasBody(answer *http.Response) bool {
+	return answer.Request.Method != http.MethodHead && answer.Body != http.NoBody && answer.ContentLength != 0
+}
+
+func notToBeScanned(answer *http.Response) string {
+	for _, name := range []string{"Content-Encoding", "Grpc-Encoding", "Connect-Content-Encoding", "Im"} {
+		for coding := range strings.SplitSeq(strings.Join(answer.Header[name], ","), ",") {
+			if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+				return fmt.Sprintf("the answer is compressed (%s) although that was not asked for, and cannot be searched for secrets", name)
+			}
+		}
+	}
+	if answer.StatusCode == http.StatusPartialContent {
+		return "the answer is a part although that was not asked for, and cannot be searched for secrets"
+	}
+	return ""
+}
+
+// buffers are reused between requests.
+type buffers struct{}
+
+var bufferPool = sync.Pool{New: func() any { return new([scrubBuffer]byte) }}
+
+func (buffers) Get() []byte  { return bufferPool.Get().(*[scrubBuffer]byte)[:] }
+func (buffers) Put(b []byte) { bufferPool.Put((*[scrubBuffer]byte)(b)) }

@@ -1,0 +1,98 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+)
+
+// Vault keeps secrets, each user's apart from all others'. It says what names,
+// hosts and values may be.
+type Vault interface {
+	Set(uid int, secret forkbox.Secret, value []byte) error
+	// List has no values.
+	List(uid int) ([]forkbox.Secret, error)
+	// Remove can be repeated.
+	Remove(uid int, name string) error
+}
+
+func (s *Server) vault(op string) (Vault, error) {
+	if s.Vault == nil {
+		return nil, forkbox.Errorf(forkbox.Unsupported, op, "this daemon keeps no secrets")
+	}
+	return s.Vault, nil
+}
+
+func (s *Server) listSecrets(w http.ResponseWriter, r *http.Request) error {
+	vault, err := s.vault("list secrets")
+	if err != nil {
+		return err
+	}
+	list, err := vault.List(who(r).UID)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, client.SecretList{Secrets: notNil(list)})
+}
+
+func (s *Server) setSecret(w http.ResponseWriter, r *http.Request) error {
+	const op = "keep a secret"
+	vault, err := s.vault(op)
+	if err != nil {
+		return err
+	}
+	req, err := secretRequest(r)
+	if err != nil {
+		return err
+	}
+	value := []byte(req.Value)
+	defer clear(value)
+	return done(w, vault.Set(who(r).UID, forkbox.Secret{Name: r.PathValue("secret"), Hosts: req.Hosts}, value))
+}
+
+// removeSecret tells who slipped in a name: the vault itself does not mind one
+// that is not there.
+func (s *Server) removeSecret(w http.ResponseWriter, r *http.Request) error {
+	op, name := "remove secret "+r.PathValue("secret"), r.PathValue("secret")
+	vault, err := s.vault(op)
+	if err != nil {
+		return err
+	}
+	list, err := vault.List(who(r).UID)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list, func(s forkbox.Secret) bool { return s.Name == name }) {
+		return forkbox.Errorf(forkbox.NotFound, op, "there is none of that name").Hint("see: forkbox secret ls")
+	}
+	return done(w, vault.Remove(who(r).UID, name))
+}
+
+// secretRequest reads a value that must not turn up in an answer or in the log,
+// where errors go: a decoder's own words may quote what it has read, so nobody
+// gets to see them.
+func secretRequest(r *http.Request) (req client.SecretRequest, err error) {
+	const op = "keep a secret"
+	text, err := io.ReadAll(r.Body)
+	defer clear(text)
+	switch {
+	case err != nil:
+		return req, badRequest(err)
+	case !utf8.Valid(text) || decodeTextExactly(text, &req) != nil:
+		return client.SecretRequest{}, forkbox.Errorf(forkbox.Invalid, op, "the request is not understood").
+			Hint(`it is {"value": "…", "hosts": ["api.example.com"]}, in UTF-8, and nothing else`)
+	case strings.ContainsRune(req.Value, utf8.RuneError):
+		// Half a surrogate pair: another value would be kept than was sent.
+		return client.SecretRequest{}, forkbox.Errorf(forkbox.Invalid, op, "the value has characters that are none")
+	case req.Value == "":
+		return client.SecretRequest{}, forkbox.Errorf(forkbox.Invalid, op, "it has no value")
+	case len(req.Hosts) == 0:
+		return client.SecretRequest{}, forkbox.Errorf(forkbox.Invalid, op, "it does not say which hosts it is sent to")
+	}
+	return req, nil
+}
