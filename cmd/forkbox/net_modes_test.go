@@ -64,7 +64,7 @@ func TestNetPresets(t *testing.T) {
 		w.failsIn("open", w.inside("dial", "tcp", addr+":80")...)
 		w.recorded("open", want{state: forkbox.ConnRefused, addr: addr, port: 80})
 	}
-	w.failsIn(w.makeBox("locked"), w.inside("dial", "tcp", host+":80")...)
+	w.failsIn(w.makeBox("locked"), w.inside("dial", "tcp", host+":443")...)
 	w.silent(privateAddr, metadata)
 }
 
@@ -78,7 +78,7 @@ func TestNetPrivate(t *testing.T) {
 		to := map[string]string{"range": privateAddr, "word": inner}[name]
 		w.works(box, w.inside("get", "http://"+to+"/")...)
 	}
-	w.failsIn(w.makeBox("byname", "--allow", inner), w.inside("dial", "tcp", inner+":80")...)
+	w.failsIn(w.makeBox("byname", "--allow", inner), w.inside("dial", "tcp", inner+":443")...)
 	w.failsIn(w.makeBox("byall", "--allow", "0.0.0.0/0"), w.inside("dial", "tcp", privateAddr+":80")...)
 	w.works(w.makeBox("meta", "--allow", metadata+":80"), w.inside("get", "http://"+metadata+"/latest/meta-data/x")...)
 }
@@ -91,10 +91,10 @@ func TestNetFloor(t *testing.T) {
 	w.must("new", "--name", "floored", "--net-preset", "open", "--allow", metadata, "--allow", evil, "--allow", w.Canary4)
 	w.works("floored", w.inside("dial", "tcp", good+":80")...)
 	for what, x := range map[string]want{
-		evil + ":80": {host: evil}, metadata + ":80": {addr: metadata}, w.Canary4 + ":80": {addr: w.Canary4},
+		evil + ":22": {host: evil}, metadata + ":22": {addr: metadata}, w.Canary4 + ":22": {addr: w.Canary4},
 	} {
 		w.failsIn("floored", w.inside("dial", "tcp", what)...)
-		x.state, x.port = forkbox.ConnRefused, 80
+		x.state, x.port = forkbox.ConnRefused, 22
 		if c := w.recorded("floored", x); !strings.Contains(c.Remedy, "config") {
 			t.Errorf("the remedy for %s is %q", what, c.Remedy)
 		}

@@ -75,11 +75,11 @@ func TestPromise8Alias(t *testing.T) {
 	box := w.makeBox("prisoner", "--deny", "evil."+w.domain, "--allow", trap, "--allow", long, "--allow", fine)
 	w.works(box, w.inside("dial", "tcp", fine+":80")...)
 	for _, host := range []string{trap, long} {
-		w.failsIn(box, w.inside("dial", "tcp", host+":80")...)
-		w.recorded(box, want{state: forkbox.ConnRefused, host: host, port: 80, rule: "deny " + evil})
+		w.failsIn(box, w.inside("dial", "tcp", host+":443")...)
+		w.recorded(box, want{state: forkbox.ConnRefused, host: host, port: 443, rule: "deny " + evil})
 	}
-	w.failsIn(box, w.inside("dial", "tcp", good+":80")...) // what an alias leads to is not allowed by itself
-	w.recorded(box, want{state: forkbox.ConnRefused, host: good, port: 80, rule: "-"})
+	w.failsIn(box, w.inside("dial", "tcp", good+":443")...) // what an alias leads to is not allowed by itself
+	w.recorded(box, want{state: forkbox.ConnRefused, host: good, port: 443, rule: "-"})
 	w.silent(w.Canary4)
 }
 

@@ -23,7 +23,6 @@ type flow struct {
 
 	mu     sync.Mutex
 	record forkbox.Conn
-	named  bool // by name, not by address alone
 }
 
 // reserve takes one of the places that the box's limit of connections has. It
@@ -41,7 +40,7 @@ func (g *Gate) vacate() { g.open.Add(-1) }
 // start has an allowed attempt on record, with the process that made it where
 // that can be told. It does not wait for that.
 func (g *Gate) start(w way, from socket, cut func(), held func() int64) *flow {
-	f := &flow{gate: g, cut: cut, held: held, told: make(chan struct{}), record: g.log.begin(w.verdict, forkbox.ConnOpen), named: w.sniff}
+	f := &flow{gate: g, cut: cut, held: held, told: make(chan struct{}), record: g.log.begin(w.verdict, forkbox.ConnOpen)}
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.release = g.pins.hold(w.verdict.Target.Addr)
 	g.flows.add(f)

@@ -24,6 +24,7 @@ type Gate struct {
 	open     atomic.Int64 // connections and sessions, those being made included
 	most     atomic.Int64
 	sessions atomic.Int64  // of UDP
+	idle     time.Duration // after which one of them ends
 	side     chan struct{} // places for what the gate itself answers
 	in, out  atomic.Int64  // of flows that have ended
 	asked    atomic.Int64
@@ -52,6 +53,7 @@ func Open(cfg Config) (*Gate, error) {
 	g := &Gate{
 		pins:   newPins(),
 		stands: newStandIns(),
+		idle:   sessionIdle,
 		side:   make(chan struct{}, sideLimit),
 		up:     newThrottle(cfg.Limits.Bandwidth),
 		down:   newThrottle(cfg.Limits.Bandwidth),

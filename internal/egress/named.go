@@ -8,11 +8,14 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// checkFirst looks at what the client of a connection that is allowed by name
-// says first. It says whether the rest is to be relayed; otherwise it has been
-// dealt with.
+// checkFirst looks at what the client of a connection says first. It says
+// whether the rest is to be relayed; otherwise it has been dealt with.
 func (c *relay) checkFirst() bool {
-	said, err := peek(c.box)
+	look := peek
+	if c.target().Host == "" {
+		look = glance
+	}
+	said, err := look(c.box)
 	if err != nil || len(c.box.head) == 0 {
 		return true // it ended without a word: relaying ends at once
 	}
@@ -31,16 +34,37 @@ func (c *relay) checkFirst() bool {
 // judgeFirst decides what is made of a client's first words.
 func (c *relay) judgeFirst(said first) forkbox.NetVerdict {
 	t := c.target()
-	switch said.kind {
-	case plain:
+	switch {
+	case said.kind == plain:
 		return c.verdict()
-	case odd:
+	case t.Host == "":
+		return c.gate.judgeClaim(c.verdict(), said.name)
+	case said.kind == odd:
 		return c.gate.unlessBare(t, said.why)
-	}
-	if said.name == "" {
+	case said.name == "":
 		return c.gate.unlessBare(t, "the connection does not say for which host it is, and the address serves several")
 	}
 	return c.gate.judgeName(t, said.name)
+}
+
+// judgeClaim decides about a connection to an address that is allowed by itself,
+// and says that it is for a name. That is nobody's business, except where rules
+// speak of that name: they hold however it is reached.
+func (g *Gate) judgeClaim(byAddress forkbox.NetVerdict, name string) forkbox.NetVerdict {
+	if name == "" {
+		return byAddress
+	}
+	t := byAddress.Target
+	t.Host = name
+	if _, denied := g.rules().Denies(name); denied {
+		if v := g.rules().Connect(t); !v.Allowed {
+			return v
+		}
+	}
+	if g.rules().NeedsRequests(name, t.Port) {
+		return forkbox.NetVerdict{Target: t, Why: "only some requests may pass to " + quote(name) + ", and the box was not told this address for it"}
+	}
+	return byAddress
 }
 
 // judgeName decides about a connection to an address that says it is for a name.

@@ -26,6 +26,7 @@ func writePage(conn *boxConn, v forkbox.NetVerdict) {
 	body := pageText(v)
 	fmt.Fprintf(conn, "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n%s", len(body), body)
 	conn.CloseWrite()
+	conn.SetDeadline(time.Now().Add(glanceTime))
 	discard(conn)
 	conn.Close()
 }

@@ -20,6 +20,9 @@ const (
 const (
 	peekMost = 64 << 10
 	peekTime = 10 * time.Second
+	// glanceTime is for connections that are allowed whatever they are for: they
+	// must not suffer from being looked at.
+	glanceTime = time.Second
 )
 
 // first is what a client says first.
@@ -35,29 +38,71 @@ type first struct {
 // otherwise be let through without having said it. All that was read is read
 // again by whoever reads next.
 func peek(conn *boxConn) (first, error) {
-	conn.awaitFirst()
-	defer conn.SetReadDeadline(time.Time{})
-	conn.SetReadDeadline(time.Now().Add(peekTime))
+	said, err := conn.readHead(peekTime, classify)
+	switch {
+	case err != nil || said.kind != undecided:
+		return said, err
+	case len(conn.head) >= peekMost:
+		return first{kind: odd, why: "it did not say for which host it is in its first 64 KiB"}, nil
+	}
+	return first{kind: odd, why: "it stopped before it had said for which host it is"}, nil
+}
+
+// glance is peek for connections that are allowed whatever they are for. What is
+// not clear soon is nothing special.
+func glance(conn *boxConn) (first, error) {
+	said, err := conn.readHead(glanceTime, func(head []byte) first {
+		if !likely(head) {
+			return first{kind: plain}
+		}
+		return classify(head)
+	})
+	if said.kind == undecided || said.kind == odd {
+		said.kind = plain
+	}
+	return said, err
+}
+
+// likely says whether some first bytes are those of most clients that say whom
+// they want to reach.
+func likely(head []byte) bool {
+	if len(head) == 0 || head[0] == recordHandshake {
+		return true
+	}
+	for _, method := range []string{"GET ", "POST ", "PUT ", "HEAD ", "DELETE ", "OPTIONS ", "PATCH ", "CONNECT "} {
+		n := min(len(method), len(head))
+		if string(head[:n]) == method[:n] {
+			return true
+		}
+	}
+	return false
+}
+
+// readHead reads until it is decided what the head is, or it is too large, or
+// the time after the first byte is over. It fails only if nothing comes at all.
+func (b *boxConn) readHead(within time.Duration, decide func(head []byte) first) (first, error) {
+	b.awaitFirst()
+	b.SetReadDeadline(time.Now().Add(within))
+	defer b.SetReadDeadline(time.Time{})
 	head := make([]byte, 0, 2<<10)
-	for {
+	for len(head) < peekMost {
 		if len(head) == cap(head) {
 			head = append(head, make([]byte, len(head))...)[:len(head)]
 		}
-		n, err := conn.TCPConn.Read(head[len(head):cap(head)])
+		n, err := b.TCPConn.Read(head[len(head):cap(head)])
 		head = head[:len(head)+n]
-		conn.head = head
-		f := classify(head)
+		b.head = head
+		said := decide(head)
 		switch {
-		case f.kind != undecided:
-			return f, nil
+		case said.kind != undecided:
+			return said, nil
 		case err != nil && len(head) == 0:
-			return f, err
+			return said, err
 		case err != nil:
-			return first{kind: odd, why: "it stopped before it had said for which host it is"}, nil
-		case len(head) >= peekMost:
-			return first{kind: odd, why: "it did not say for which host it is in its first 64 KiB"}, nil
+			return said, nil
 		}
 	}
+	return first{}, nil
 }
 
 // classify tells what some first bytes are the beginning of.

@@ -30,7 +30,7 @@ func (g *Gate) acceptUDP(id stack.TransportEndpointID, pkt *stack.PacketBuffer) 
 	}
 	s, err := g.newSession(id, pkt)
 	if err == nil {
-		s.idle = idleFor(to)
+		s.idle = g.idleFor(to)
 		if g.spawn(func() { g.serveSession(s, w, from) }) {
 			return true
 		}
@@ -52,11 +52,11 @@ func (g *Gate) reserveSession() bool {
 	return false
 }
 
-func idleFor(to netip.AddrPort) time.Duration {
+func (g *Gate) idleFor(to netip.AddrPort) time.Duration {
 	if to.Port() == dnsPort {
 		return dnsSession
 	}
-	return sessionIdle
+	return g.idle
 }
 
 // refuseUDP answers "port unreachable", as a host does on which nobody listens:

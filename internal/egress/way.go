@@ -14,8 +14,7 @@ import (
 type way struct {
 	verdict forkbox.NetVerdict
 	dial    func(ctx context.Context) (net.Conn, error)
-	// sniff says that it is allowed by a name, which what the client says first
-	// must agree with.
+	// sniff says that what the client says first has to be looked at.
 	sniff bool
 	// page says that it is refused, but that a browser gets to read why.
 	page bool
@@ -34,13 +33,12 @@ func (g *Gate) way(proto string, to netip.AddrPort) way {
 		t := forkbox.NetTarget{Proto: proto, Addr: to.Addr(), Port: int(to.Port())}
 		return way{verdict: forkbox.NetVerdict{Target: t, Why: "the address belongs to the box's gate"}}
 	}
-	verdict, named := g.judge(proto, to)
-	return way{verdict: verdict, sniff: named, dial: g.dialer(proto, to)}
+	return way{verdict: g.judge(proto, to), sniff: true, dial: g.dialer(proto, to)}
 }
 
 // judge asks the policy about an address as each of the names that it was given
 // out for, the latest first, and then by itself.
-func (g *Gate) judge(proto string, to netip.AddrPort) (verdict forkbox.NetVerdict, named bool) {
+func (g *Gate) judge(proto string, to netip.AddrPort) forkbox.NetVerdict {
 	policy := g.rules()
 	target := forkbox.NetTarget{Proto: proto, Addr: to.Addr(), Port: int(to.Port())}
 	var refused *forkbox.NetVerdict
@@ -48,7 +46,7 @@ func (g *Gate) judge(proto string, to netip.AddrPort) (verdict forkbox.NetVerdic
 		target.Host = name
 		verdict := policy.Connect(target)
 		if verdict.Allowed {
-			return verdict, true
+			return verdict
 		}
 		if refused == nil {
 			refused = &verdict
@@ -57,9 +55,9 @@ func (g *Gate) judge(proto string, to netip.AddrPort) (verdict forkbox.NetVerdic
 	target.Host = ""
 	bare := policy.Connect(target)
 	if bare.Allowed || refused == nil {
-		return bare, false
+		return bare
 	}
-	return *refused, true
+	return *refused
 }
 
 func (g *Gate) dialer(proto string, to netip.AddrPort) func(context.Context) (net.Conn, error) {

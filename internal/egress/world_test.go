@@ -37,20 +37,30 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	w := &world{t: t, servers: map[string]string{}, zone: map[string][]dns.RR{}, asked: map[string]int{}}
-	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.dns = netip.MustParseAddrPort(packets.LocalAddr().String())
-	stream, err := net.Listen("tcp", w.dns.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	packets, stream := samePort(t)
+	w.dns = netip.MustParseAddrPort(stream.Addr().String())
 	for _, server := range []*dns.Server{{PacketConn: packets, Handler: w}, {Listener: stream, Handler: w}} {
 		go server.ActivateAndServe()
 		t.Cleanup(func() { server.Shutdown() })
 	}
 	return w
+}
+
+// samePort listens for datagrams and connections on one port.
+func samePort(t testing.TB) (net.PacketConn, net.Listener) {
+	t.Helper()
+	for range 50 {
+		stream, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if packets, err := net.ListenPacket("udp", stream.Addr().String()); err == nil {
+			return packets, stream
+		}
+		stream.Close()
+	}
+	t.Fatal("no port is free for both")
+	return nil, nil
 }
 
 // name adds records in the zone file's notation: name("a.example", "60 A 203.0.113.1").

@@ -117,6 +117,16 @@ func TestLongValues(t *testing.T) {
 	want(t, "a part of it", scrubbed(t, secrets, body[:60000], nil), string(body[:60000]))
 }
 
+// Where one value begins with another, the longer one is waited for.
+func TestALongerValueIsWaitedFor(t *testing.T) {
+	secrets := []Secret{{Value: []byte("abc"), Placeholder: "{1}"}, {Value: []byte("abcdef"), Placeholder: "{2}"}}
+	for body, out := range map[string]string{"abcdef": "{2}", "abcdeabc": "{1}de{1}", "abcdabcdef": "{1}d{2}", "ababcdef": "ab{2}"} {
+		for size := range 6 {
+			want(t, body, scrubbed(t, secrets, []byte(body), []int{size, 1, 1, 1, 1}), out)
+		}
+	}
+}
+
 func FuzzScrubber(f *testing.F) {
 	f.Add([]byte("token"), []byte("a token and dG9rZW4="), []byte{1, 2, 3})
 	f.Add([]byte("aab"), []byte("aaab aab"), []byte{1})

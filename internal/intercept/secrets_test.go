@@ -226,6 +226,22 @@ func TestNoSecretGoesIntoAWebSocket(t *testing.T) {
 	want(t, "refused", len(w.told()), 1)
 }
 
+// Without a secret in the request a WebSocket is fine. What the server says when
+// it agrees is looked at all the same.
+func TestTheAgreementToAWebSocketDoesNotTell(t *testing.T) {
+	w := newWorld(t, setup{h1: true, secrets: bound(testHost)}, func(w http.ResponseWriter, r *http.Request) {
+		conn, buffered, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			fmt.Fprintf(buffered, "HTTP/1.1 101 %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Echo: %s\r\n\r\nraw", testValue, testValue)
+			buffered.Flush()
+			conn.Close()
+		}
+	})
+	got := w.say("GET /socket HTTP/1.1\r\nHost: HOST\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	wantIn(t, got, "HTTP/1.1 101 ", "X-Echo: "+placeholder, "raw")
+	w.clean(got)
+}
+
 func TestWhichHostsASecretCovers(t *testing.T) {
 	for _, c := range []struct {
 		pattern, host string

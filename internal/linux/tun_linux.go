@@ -42,7 +42,13 @@ func becomeTUN(fd int, name string) error {
 		return err
 	}
 	ifr.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
-	return os.NewSyscallError("make the TUN device", unix.IoctlIfreq(fd, unix.TUNSETIFF, ifr))
+	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ifr); err != nil {
+		return os.NewSyscallError("make the TUN device", err)
+	}
+	// It goes with its network namespace, in the background. Else whoever closes
+	// it last would have to wait until the kernel has taken it down: that takes
+	// longer than all the rest of a box's life.
+	return os.NewSyscallError("keep the TUN device", unix.IoctlSetInt(fd, unix.TUNSETPERSIST, 1))
 }
 
 // OpenTUN takes over a TUN device that somebody else made, and makes sure that

@@ -79,7 +79,7 @@ func covers(pattern, name string) bool {
 		return name != ""
 	}
 	below, glob := strings.CutPrefix(pattern, "*")
-	return glob && strings.HasSuffix(name, below) && len(name) > len(below)
+	return glob && strings.HasSuffix(name, below)
 }
 
 func whyOf(err error) string {

@@ -110,3 +110,23 @@ func FuzzFiles(f *testing.F) {
 		}
 	})
 }
+
+// FuzzHost: the same for a single URL, which can be tried more often.
+func FuzzHost(f *testing.F) {
+	for _, seed := range []string{"https://u:p@h.example.com:1/x", "http://[fd00::1]:80", "ssh://a@b@c", "http://0x7f.1", "http://h.0", "socks5://[::ffff:10.0.0.1]", "https://a_b-c.d."} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, url string) {
+		h, ok := hostOf(url)
+		if !ok {
+			return
+		}
+		text := "allow " + h.text
+		if !h.literal {
+			text += " private"
+		}
+		if r, err := netpolicy.Parse(text); err != nil || r.String() != text || (r.Host == "") != h.literal {
+			t.Fatalf("%q: %q, %v", url, text, err)
+		}
+	})
+}

@@ -87,8 +87,8 @@ func plain(where string) string {
 	return where
 }
 
-// environment is by name; names are in small letters as well, where that is
-// free, since some tools take both.
+// environment is by name; what is empty counts as not set, as it does for the
+// tools.
 func environment(env []string) map[string]string {
 	all := map[string]string{}
 	for _, pair := range env {
