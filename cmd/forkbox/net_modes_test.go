@@ -60,27 +60,27 @@ func TestNetPresets(t *testing.T) {
 	w.must("new", "--name", "open", "--net-preset", "open")
 	w.works("open", w.inside("dial", "tcp", host+":80")...)
 	w.works("open", w.inside("dial", "tcp", w.Server4+":80")...)
-	for _, addr := range []string{privateAddr, metadata, hostAddr4, "198.18.0.1"} {
+	for _, addr := range []string{w.Private, metadata, hostAddr4, "198.18.0.1"} {
 		w.failsIn("open", w.inside("dial", "tcp", addr+":80")...)
 		w.recorded("open", want{state: forkbox.ConnRefused, addr: addr, port: 80})
 	}
 	w.failsIn(w.makeBox("locked"), w.inside("dial", "tcp", host+":443")...)
-	w.silent(privateAddr, metadata)
+	w.silent(w.Private, metadata)
 }
 
 // TestNetPrivate: what is special can be named, except by a name alone.
 func TestNetPrivate(t *testing.T) {
 	t.Parallel()
 	w := newNetWorld(t)
-	inner := w.name("inner", privateAddr)
+	inner := w.name("inner", w.Private)
 	for name, rule := range map[string]string{"range": "10.0.0.0/8:80", "word": inner + ":80 private"} {
 		box := w.makeBox(name, "--allow", rule)
-		to := map[string]string{"range": privateAddr, "word": inner}[name]
+		to := map[string]string{"range": w.Private, "word": inner}[name]
 		w.works(box, w.inside("get", "http://"+to+"/")...)
 	}
 	w.failsIn(w.makeBox("byname", "--allow", inner), w.inside("dial", "tcp", inner+":443")...)
-	w.failsIn(w.makeBox("byall", "--allow", "0.0.0.0/0"), w.inside("dial", "tcp", privateAddr+":80")...)
-	w.works(w.makeBox("meta", "--allow", metadata+":80"), w.inside("get", "http://"+metadata+"/latest/meta-data/x")...)
+	w.failsIn(w.makeBox("byall", "--allow", "0.0.0.0/0"), w.inside("dial", "tcp", w.Private+":80")...)
+	w.works(w.makeBox("meta", "--allow", metadata2+":80"), w.inside("get", "http://"+metadata2+"/latest/meta-data/x")...)
 }
 
 // TestNetFloor: the host's own list can only narrow.

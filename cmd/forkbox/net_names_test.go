@@ -18,8 +18,8 @@ func TestPromise8NamesDoNotLie(t *testing.T) {
 	w.onHost(t, func() { w.listens("tcp", "0.0.0.0:7999") })
 	for short, addr := range map[string]string{
 		"zero": "0.0.0.0", "loopback": "127.0.0.1", "high-loopback": "127.9.9.9", "loopback6": "::1", "mapped": "::ffff:127.0.0.1",
-		"own": hostAddr4, "own6": hostAddr6, "private": privateAddr, "metadata": metadata, "link": "fe80::1", "unique": "fd00::1",
-		"nat64": "64:ff9b::a4d:1", "6to4": "2002:a4d:1::1", "multicast": "224.0.0.251", "broadcast": "255.255.255.255",
+		"own": hostAddr4, "own6": hostAddr6, "private": w.Private, "metadata": metadata, "link": "fe80::1", "unique": "fd00::1",
+		"nat64": "64:ff9b::a4d:1", "6to4": "2002:a4d:1::1", "metadata2": "169.254.170.2", "multicast": "224.0.0.251", "broadcast": "255.255.255.255",
 		"gate": "198.18.0.1", "box": "198.18.0.2",
 	} {
 		t.Run(short, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestPromise8NamesDoNotLie(t *testing.T) {
 			w.recorded(box, want{state: forkbox.ConnRefused, host: host})
 		})
 	}
-	t.Cleanup(func() { w.silent(privateAddr, metadata) })
+	t.Cleanup(func() { w.silent(w.Private, metadata) })
 }
 
 // TestPromise8Rebinding: a name that was good when it was judged turns to
@@ -44,7 +44,7 @@ func TestPromise8NamesDoNotLie(t *testing.T) {
 func TestPromise8Rebinding(t *testing.T) {
 	t.Parallel()
 	w := newNetWorld(t)
-	for i, to := range []string{privateAddr, metadata, hostAddr4, "127.0.0.1", "0.0.0.0"} {
+	for i, to := range []string{w.Private, metadata, hostAddr4, "127.0.0.1", "0.0.0.0"} {
 		t.Run(to, func(t *testing.T) {
 			w := w.as(t)
 			host := w.names("turn"+string(rune('a'+i)), []string{w.Server4}, []string{to})
@@ -61,7 +61,7 @@ func TestPromise8Rebinding(t *testing.T) {
 			w.failsIn(box, w.inside("get", "http://"+to+"/", "Host:"+host)...)
 		})
 	}
-	w.silent(privateAddr, metadata)
+	w.silent(w.Private, metadata)
 }
 
 // TestPromise8Alias: a name may be an alias, but not of one that a rule denies.

@@ -10,7 +10,7 @@ import (
 )
 
 // worldAddrs are addresses of one test's own.
-type worldAddrs struct{ Server4, Server6, Canary4, Canary6 string }
+type worldAddrs struct{ Server4, Server6, Canary4, Canary6, Private string }
 
 // control is what tests say to the world, and ask of it.
 func (o *outside) control() http.Handler {
@@ -60,6 +60,7 @@ func (o *outside) nextAddrs() worldAddrs {
 	return worldAddrs{
 		Server4: fmt.Sprintf(serverFormat4, n), Server6: fmt.Sprintf(serverFormat6, n),
 		Canary4: fmt.Sprintf(canaryFormat4, n), Canary6: fmt.Sprintf(canaryFormat6, n),
+		Private: fmt.Sprintf(privateFormat, n),
 	}
 }
 

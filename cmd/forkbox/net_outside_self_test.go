@@ -60,8 +60,8 @@ func (w *netWorld) hears() {
 }
 
 func (w *netWorld) namesTurn() {
-	name := w.names("turns", []string{w.Server4}, []string{privateAddr})
-	for _, want := range []string{w.Server4, privateAddr, privateAddr} {
+	name := w.names("turns", []string{w.Server4}, []string{w.Private})
+	for _, want := range []string{w.Server4, w.Private, w.Private} {
 		c, err := w.dialHost(w.T, "udp", dnsAddr+":53")
 		w.ok(err)
 		server := dns.Conn{Conn: c}

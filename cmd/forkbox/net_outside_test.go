@@ -54,19 +54,20 @@ func init() {
 // answers; what is in canaryNet answers as well, and no test allows it. The
 // ranges are those for documentation, so that nothing of them exists.
 const (
-	hostAddr4   = "192.0.2.10"
-	hostAddr6   = "2001:db8:1::10"
-	worldAddr4  = "192.0.2.1"
-	worldAddr6  = "2001:db8:1::1"
-	dnsAddr     = "203.0.113.53"
-	privateAddr = "10.77.0.1"
-	metadata    = "169.254.169.254"
-	nowhere     = "203.0.113.2" // it swallows what comes, and says nothing
+	hostAddr4  = "192.0.2.10"
+	hostAddr6  = "2001:db8:1::10"
+	worldAddr4 = "192.0.2.1"
+	worldAddr6 = "2001:db8:1::1"
+	dnsAddr    = "203.0.113.53"
+	metadata   = "169.254.169.254" // which no test allows
+	metadata2  = "169.254.170.2"   // which some do
+	nowhere    = "203.0.113.2"     // it swallows what comes, and says nothing
 
 	serverFormat4 = "203.0.113.%d"
 	serverFormat6 = "2001:db8:5::%x"
 	canaryFormat4 = "198.51.100.%d"
 	canaryFormat6 = "2001:db8:c::%x"
+	privateFormat = "10.77.0.%d"
 )
 
 // worldLinks and hostLinks are commands of ip(8). The world has every address
@@ -80,6 +81,7 @@ route add local 203.0.113.0/24 dev lo
 route add local 198.51.100.0/24 dev lo
 route add local 10.77.0.0/24 dev lo
 route add local 169.254.169.254/32 dev lo
+route add local 169.254.170.2/32 dev lo
 route add blackhole 203.0.113.2/32 table local
 route add local 2001:db8:5::/48 dev lo
 route add local 2001:db8:c::/48 dev lo

@@ -109,7 +109,8 @@ func TestPorts(t *testing.T) {
 	if got := there(); got != "a page" {
 		t.Fatalf("published: %s", got)
 	}
-	w.refused([]string{"18080"}, "port", w.makeBox("other"), "3000:18080")
+	w.starts(w.makeBox("other"), "sleep", "60")
+	w.refused([]string{"18080"}, "port", "other", "3000:18080")
 	w.restart()
 	if got := there(); got != "a page" {
 		t.Errorf("after the daemon was killed: %s", got)

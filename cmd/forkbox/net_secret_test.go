@@ -133,7 +133,7 @@ func TestPromise8SecretsGoOnlyWhereTheyBelong(t *testing.T) {
 	if got := s.sent(s.other); got != placeholder {
 		t.Errorf("where a redirect led got %q: %s", got, out)
 	}
-	s.must("fork", s.box, "--name", "child")
+	s.must("fork", s.box, "child")
 	if mine := s.works("child", sh(`echo $TOKEN`)...); mine == placeholder {
 		t.Error("a fork has its parent's placeholder")
 	}

@@ -180,3 +180,26 @@ ip -6 route add default via %v dev fb0`, MTU, Box4, Box6, Gateway4, Gateway6)
 	}
 	return fd, nil
 }
+
+// listen is a listener in the box.
+func (b *kernelBox) listen(t testing.TB, port int) net.Listener {
+	t.Helper()
+	fd, err := b.socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fd), "listener")
+	defer f.Close()
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Port: port}); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Listen(fd, 16); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.FileListener(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}

@@ -393,3 +393,5 @@ func (f *fixture) dialName(name string, port int) (net.Conn, error) {
 	}
 	return conn, err
 }
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -202,7 +202,7 @@ func (n fakeNetworks) Open(_ context.Context, box forkbox.Box, i forkbox.Network
 
 func (n fakeNetworks) Explain(_ context.Context, box forkbox.Box, target string) (forkbox.NetVerdict, error) {
 	return forkbox.NetVerdict{
-		Target: forkbox.NetTarget{Host: target}, Why: "no rule", Remedy: "forkbox net allow BOX '" + target + " BOX '",
+		Target: forkbox.NetTarget{Host: target}, Why: "no rule", Remedy: "forkbox net allow " + box.Name + " '" + target + "'",
 	}, nil
 }
 

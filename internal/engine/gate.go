@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/forkbox/forkbox"
 )
@@ -115,7 +113,6 @@ func (e *Engine) hears(box forkbox.Box) Hears {
 		NextID: func() int64 { return e.connID.Add(1) },
 		Record: func(c forkbox.Conn) {
 			c.Box, c.Name, c.UID = id, name, uid
-			c.Remedy = forBox(c.Remedy, name)
 			if c.ID == 0 {
 				c.ID = e.connID.Add(1)
 			}
@@ -143,17 +140,6 @@ func (e *Engine) mate(asker string, uid int, team, name string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// forBox puts the box's name into a remedy, which says BOX where it belongs.
-// Only the first, which is the command's: what comes after is a target, and a
-// box can call that what it likes.
-func forBox(remedy, name string) string {
-	words := strings.Split(remedy, " ")
-	if i := slices.Index(words, "BOX"); i >= 0 {
-		words[i] = name
-	}
-	return strings.Join(words, " ")
 }
 
 // prepareNet makes what the network of a box needs.

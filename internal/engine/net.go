@@ -160,19 +160,18 @@ func (e *Engine) Explain(ctx context.Context, who forkbox.Owner, ref, target str
 	case box.Net == forkbox.NetPolicy:
 		v, err = e.networks.Explain(ctx, box, target)
 	default:
-		v = ungatedVerdict(box.Net, target)
+		v = ungatedVerdict(box, target)
 	}
-	v.Remedy = forBox(v.Remedy, box.Name)
 	return v, forkbox.Wrap(op, err)
 }
 
 // ungatedVerdict is that on a box which has no gate to ask.
-func ungatedVerdict(mode forkbox.Net, target string) forkbox.NetVerdict {
+func ungatedVerdict(box forkbox.Box, target string) forkbox.NetVerdict {
 	v := forkbox.NetVerdict{Target: forkbox.NetTarget{Host: target}}
-	if mode == forkbox.NetHost {
+	if box.Net == forkbox.NetHost {
 		v.Allowed, v.Why = true, "the box shares the host's network, where nothing is decided"
 		return v
 	}
-	v.Why, v.Remedy = "the box has no network", "forkbox fork BOX --net policy"
+	v.Why, v.Remedy = "the box has no network", "forkbox fork " + box.Name + " --net policy"
 	return v
 }

@@ -134,7 +134,7 @@ func TestExplain(t *testing.T) {
 		w.make(CreateSpec{Name: "with-" + word, Net: word})
 	}
 	v, err := w.Explain(t.Context(), ada, "with-policy", "x.example.com")
-	if err != nil || v.Allowed || v.Remedy != "forkbox net allow with-policy 'x.example.com BOX '" {
+	if err != nil || v.Allowed || v.Remedy != "forkbox net allow with-policy 'x.example.com'" {
 		t.Errorf("got %+v, %v", v, err)
 	}
 	v, err = w.Explain(t.Context(), ada, "with-none", "x.example.com")

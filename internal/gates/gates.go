@@ -71,7 +71,7 @@ func (h *House) policy(box forkbox.Box) (*netpolicy.Policy, error) {
 	}
 	n := box.Network
 	return netpolicy.New(n.Rules, h.Floor, netpolicy.Options{
-		HostPorts: n.HostPorts, Own: h.Own, Terminate: slices.Concat(n.Terminate, bound), Pinned: n.Pinned,
+		Box: box.Name, HostPorts: n.HostPorts, Own: h.Own, Terminate: slices.Concat(n.Terminate, bound), Pinned: n.Pinned,
 	})
 }
 
@@ -116,8 +116,7 @@ func (h *House) explain(ctx context.Context, policy *netpolicy.Policy, t target)
 			return policy.Connect(t.NetTarget)
 		}
 		if v := policy.Name(t.Host); !v.Allowed {
-			v.Target = t.NetTarget
-			return v
+			return policy.Connect(t.NetTarget) // which knows the port
 		}
 		t.Addr = h.firstAddress(ctx, policy, t.Host)
 	}

@@ -95,5 +95,5 @@ func (r *reach) join(other *reach) {
 
 // ask is without a port, or with one to be added.
 func (p *Policy) ask(name string, addr netip.Addr, proto string) ask {
-	return ask{host: name, place: p.placeOf(addr), proto: proto, pinned: hasHost(p.pinned, name)}
+	return ask{box: p.box, host: name, place: p.placeOf(addr), proto: proto, pinned: hasHost(p.pinned, name)}
 }

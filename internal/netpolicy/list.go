@@ -39,6 +39,7 @@ func isProject(from string) bool {
 
 // ask is what somebody wants to reach, put so that rules can be compared.
 type ask struct {
+	box   string // whose it is, for remedies
 	host  string // "": by address
 	place place
 	proto string

@@ -1,6 +1,7 @@
 package netpolicy
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 
 // Options is what a policy is beside its rules.
 type Options struct {
+	// Box is what the box is called in remedies; BOX if empty.
+	Box string
 	// HostPorts are those of the host's loopback that may be reached as
 	// forkbox.HostName.
 	HostPorts []int
@@ -29,12 +32,13 @@ type Policy struct {
 	hostPorts         []int
 	own               func() []netip.Addr
 	terminate, pinned []string
+	box               string
 }
 
 // New makes a policy of a box's rules and the host's floor. Without any rule in
 // it there is no floor; with one, it has to allow what the rules allow.
 func New(rules, floor []forkbox.NetRule, opts Options) (*Policy, error) {
-	p := &Policy{own: opts.Own, hostPorts: slices.Clone(opts.HostPorts), floored: len(floor) > 0}
+	p := &Policy{box: cmp.Or(opts.Box, "BOX"), own: opts.Own, hostPorts: slices.Clone(opts.HostPorts), floored: len(floor) > 0}
 	var err error
 	if p.rules, err = newList(rules); err != nil {
 		return nil, err

@@ -7,8 +7,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// remedy is the command that would have the target allowed; BOX stands for the
-// box's name. What a box sent gets into it only where it is harmless in a
+// remedy is the command that would have the target allowed. What a box sent gets into it only where it is harmless in a
 // shell.
 func (a ask) remedy(t forkbox.NetTarget) string {
 	if a.place.class == loopback {
@@ -17,7 +16,7 @@ func (a ask) remedy(t forkbox.NetTarget) string {
 	if a.place.class > loopback {
 		return ""
 	}
-	return "forkbox net allow BOX '" + a.wanted(t).Object() + "'"
+	return "forkbox net allow " + a.box + " '" + a.wanted(t).Object() + "'"
 }
 
 // wanted is the narrowest rule that would allow the target.
