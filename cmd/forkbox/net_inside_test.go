@@ -216,7 +216,7 @@ func insideHold(args []string) (string, error) {
 	alive := 0
 	for _, c := range conns {
 		_ = c.SetDeadline(time.Now().Add(netInsideLife))
-		_, err := io.WriteString(c, "\n")
+		_, err := io.WriteString(c, "\x01")
 		if n, rerr := c.Read(make([]byte, 1)); err == nil && rerr == nil && n == 1 {
 			alive++
 		}

@@ -124,15 +124,23 @@ func TestNetLog(t *testing.T) {
 	box := w.makeBox("seen", "--allow", host+":80")
 	w.starts(box, "sleep", "100") // it runs: its log can be followed
 	follow := w.begins("net", "log", box, "-f", "--json")
+	hears := func(x want) {
+		for {
+			var c forkbox.Conn
+			w.ok(json.Unmarshal([]byte(follow.line()), &c))
+			if x.fits(c) {
+				return
+			}
+		}
+	}
+	held := w.holds(box, host+":80", 1)
+	hears(want{state: forkbox.ConnOpen, host: host, port: 80})
+	held.goOn()
+	hears(want{state: forkbox.ConnClosed, host: host, port: 80})
 	w.works(box, sh(`curl -sSf "http://$1/bytes?n=100000" >/dev/null`, host)...)
 	w.failsIn(box, sh(`curl -sS https://$1/`, evil)...)
-	var heard connLog
-	for len(heard) < 3 { // opened, closed, refused
-		var c forkbox.Conn
-		w.ok(json.Unmarshal([]byte(follow.line()), &c))
-		heard = append(heard, c)
-	}
-	c := w.recorded(box, want{host: host, port: 80, state: forkbox.ConnClosed})
+	hears(want{state: forkbox.ConnRefused, host: evil, port: 443})
+	c := w.recorded(box, want{host: host, port: 80, state: forkbox.ConnClosed, in: 100000})
 	if c.Name != box || c.UID != os.Getuid() || c.Exec == "" || c.PID == 0 || !strings.Contains(c.Command, "curl") ||
 		c.In < 100000 || c.Out == 0 || c.Lasted == 0 || c.Time.IsZero() || c.Rule.From != "box" {
 		t.Errorf("the record of an allowed one lacks something: %s", lineOf(c))

@@ -63,6 +63,7 @@ type want struct {
 	why         string // part of it
 	method      string
 	path        string
+	in          int64 // bytes that came, at least
 }
 
 func (x want) fits(c forkbox.Conn) bool {
@@ -71,7 +72,7 @@ func (x want) fits(c forkbox.Conn) bool {
 		(x.host == "" || x.host == t.Host) && (x.addr == "" || x.addr == t.Addr.String()) &&
 		(x.port == 0 || x.port == t.Port) && (x.rule == "" || x.rule == c.Rule.Rule || x.rule == "-" && c.Rule.Rule == "") &&
 		(x.method == "" || x.method == t.Method) && (x.path == "" || x.path == t.Path) &&
-		strings.Contains(c.Why, x.why) && (x.state != forkbox.ConnRefused || c.Why != "")
+		c.In >= x.in && strings.Contains(c.Why, x.why) && (x.state != forkbox.ConnRefused || c.Why != "")
 }
 
 // recorded waits for a record: they are written in batches.

@@ -16,7 +16,7 @@ import (
 )
 
 func TestRawAddressNeedsARule(t *testing.T) {
-	f := open(t, "allow good.example\nallow 203.0.113.8/30:7\nallow [2001:db8::]/32:7")
+	f := open(t, "allow good.example\nallow 203.0.113.8/30:7\nallow [2001:db8::/32]:7")
 	for _, address := range []string{"203.0.113.9:7", "[2001:db8::9]:7"} {
 		f.tcp(address, echo)
 		conn, err := f.box.dial("tcp", address)
@@ -80,6 +80,7 @@ func TestHostPorts(t *testing.T) {
 	if said, err := io.ReadAll(conn); string(said) != "the host" {
 		t.Errorf("got %q, %v", said, err)
 	}
+	conn.Close()
 	f.wantRecord("it", func(c forkbox.Conn) bool {
 		return c.Target.Host == forkbox.HostName && c.Target.Port == port && c.State == forkbox.ConnClosed && c.In == 8
 	})
@@ -115,7 +116,7 @@ func TestPolicyThatChanges(t *testing.T) {
 	if c.Allowed || c.Why == "" {
 		t.Errorf("the record is %+v", c)
 	}
-	io.WriteString(second, "x")
+	io.WriteString(second, "x\n")
 	if _, err := second.Read(make([]byte, 1)); err != nil {
 		t.Errorf("what is still allowed: %v", err)
 	}

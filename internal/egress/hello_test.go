@@ -96,6 +96,33 @@ func TestTwoServerNamesAreRefused(t *testing.T) {
 	}
 }
 
+func TestFirstWords(t *testing.T) {
+	for head, want := range map[string]kind{
+		"":                                 undecided,
+		"\r\n":                             undecided,
+		"GET":                              undecided,
+		"GET / HTTP/1.1\r\nHost: a\r\n":    undecided,
+		"SSH-2.0-x":                        undecided,
+		"SSH-2.0-x\r\n":                    plain,
+		"003agit-upload-pack /r\x00host=":  plain,
+		"*1\r\n$4\r\nPING\r\n":             plain,
+		"AMQP\x00\x00\x09\x01":             plain,
+		"\x00\x00\x00\x08\x04\xd2\x16\x2f": plain,
+		"GET key\r\n":                      plain,
+		"OPTIONS rtsp://a RTSP/1.0\r\n":    plain,
+		"\x16\x03":                         undecided,
+		"\x16\x02":                         plain,
+		"\x16\x03\x01\x00\x00":             odd,
+		"\x80\x2e\x01\x03\x01":             odd,
+		"GET / HTTP/1.1\r\n\r\n":           httpRequest,
+		"GET /a b HTTP/1.1\r\n\r\n":        odd,
+	} {
+		if got := classify([]byte(head)); got.kind != want {
+			t.Errorf("%q is %+v, not %v", head, got, want)
+		}
+	}
+}
+
 func FuzzClientHello(f *testing.F) {
 	f.Add(hello(f, &tls.Config{ServerName: "good.example"}))
 	f.Add(split(hello(f, &tls.Config{ServerName: "good.example"}), 50))

@@ -16,8 +16,16 @@ func (c *relay) checkFirst() bool {
 		look = glance
 	}
 	said, err := look(c.box)
-	if err != nil || len(c.box.head) == 0 {
-		return true // it ended without a word: relaying ends at once
+	for err == nil && said.kind == undecided {
+		// So far it names nobody, and the server can have it: a request or a
+		// handshake does nothing before its end is there, and that is looked at.
+		if !c.sendHead() {
+			return false
+		}
+		said, err = peekOn(c.box)
+	}
+	if err != nil {
+		return true // it ended without a name: so does the relaying
 	}
 	v := c.judgeFirst(said)
 	if !v.Allowed {
@@ -28,7 +36,9 @@ func (c *relay) checkFirst() bool {
 	if c.intercepted(said, v) {
 		return false
 	}
-	return c.sendHead()
+	sent := c.sendHead()
+	c.box.head = nil
+	return sent
 }
 
 // judgeFirst decides what is made of a client's first words.
@@ -106,10 +116,10 @@ func (c *relay) turnAway(said first, v forkbox.NetVerdict) {
 	c.box.abort()
 }
 
-// sendHead sends what was read ahead.
+// sendHead sends what was read ahead and has not been sent yet.
 func (c *relay) sendHead() bool {
-	head := c.box.head
-	c.box.head = nil
+	head := c.box.head[c.sent:]
+	c.sent = len(c.box.head)
 	c.gate.up.wait(c.ctx, len(head))
 	n, err := c.world.Write(head)
 	c.out.Add(int64(n))
@@ -158,11 +168,15 @@ func (c *relay) meta(said first, v forkbox.NetVerdict) Meta {
 	}
 }
 
-// redial gives out the connection that is there, and then new ones to the same
-// address.
+// redial gives out the connection that is there, unless something was sent on it,
+// and then new ones to the same address.
 func (c *relay) redial() func(ctx context.Context) (net.Conn, error) {
 	spare := make(chan net.Conn, 1)
-	spare <- c.world
+	if c.sent == 0 {
+		spare <- c.world
+	} else {
+		reset(c.world)
+	}
 	return func(ctx context.Context) (net.Conn, error) {
 		select {
 		case conn := <-spare:

@@ -148,6 +148,54 @@ func TestRequestInPiecesIsNotLetThrough(t *testing.T) {
 	})
 }
 
+func TestClientThatStopsInTheMiddle(t *testing.T) {
+	f := open(t, "allow good.example")
+	f.name("good.example", "60 A 203.0.113.1")
+	heard := make(chan string, 64)
+	f.tcp("203.0.113.1:8080", func(conn net.Conn) {
+		buf := make([]byte, 4096)
+		for {
+			n, err := conn.Read(buf)
+			if err != nil {
+				return
+			}
+			heard <- string(buf[:n])
+			conn.Write([]byte("ok"))
+		}
+	})
+	for _, c := range []struct {
+		pieces []string
+		late   string // what the last piece leads to
+	}{
+		{[]string{"HELO", "me", "\n"}, "ok"},
+		{[]string{"GET", " / HTTP/1.1\r\nHost: ", "other.example\r\n\r\n"}, "HTTP/1.1 403"},
+	} {
+		conn, err := f.dialName("good.example", 8080)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for i, piece := range c.pieces {
+			io.WriteString(conn, piece)
+			if i < len(c.pieces)-1 { // each is let through when it has waited long enough
+				said += <-heard
+				io.ReadFull(conn, make([]byte, 2))
+			}
+		}
+		answer := make([]byte, len(c.late))
+		if n, _ := io.ReadFull(conn, answer); string(answer[:n]) != c.late && c.late == "ok" {
+			t.Errorf("%q: got %q", c.pieces, answer[:n])
+		}
+		conn.Close()
+		for c.late == "ok" && len(said) < len(strings.Join(c.pieces, "")) {
+			said += <-heard
+		}
+		if whole := strings.Join(c.pieces, ""); (said == whole) != (c.late == "ok") {
+			t.Errorf("%q: the server heard %q", c.pieces, said)
+		}
+	}
+}
+
 func TestRefusedNameOnPort80GetsAPage(t *testing.T) {
 	f := open(t, "deny bad.example\nallow *")
 	conn, err := f.dialName("bad.example", 80)

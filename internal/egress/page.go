@@ -12,7 +12,7 @@ import (
 // HTTP without TLS.
 func servePage(conn *boxConn, v forkbox.NetVerdict) {
 	conn.SetDeadline(time.Now().Add(peekTime))
-	said, err := peek(conn)
+	said, err := conn.readHead(peekTime, classify)
 	if err != nil || said.kind != httpRequest && said.kind != odd {
 		conn.abort()
 		return

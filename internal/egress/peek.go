@@ -3,6 +3,7 @@ package egress
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -19,7 +20,9 @@ const (
 
 const (
 	peekMost = 64 << 10
-	peekTime = 10 * time.Second
+	// peekTime is how long a client's first words are held back while they could
+	// still become anything.
+	peekTime = 3 * time.Second
 	// glanceTime is for connections that are allowed whatever they are for: they
 	// must not suffer from being looked at.
 	glanceTime = time.Second
@@ -33,24 +36,28 @@ type first struct {
 }
 
 // peek reads until it is clear what the client speaks and whom it wants to
-// reach. It waits as long as it takes for the first byte, as servers do that
-// speak first, but not for the rest: a client that stops in the middle would
-// otherwise be let through without having said it. All that was read is read
-// again by whoever reads next.
+// reach, or until that has taken too long. It waits for the first byte, however
+// long that takes, since with some protocols the server speaks first. All that
+// was read is read again by whoever reads next.
 func peek(conn *boxConn) (first, error) {
-	said, err := conn.readHead(peekTime, classify)
-	switch {
-	case err != nil || said.kind != undecided:
-		return said, err
-	case len(conn.head) >= peekMost:
-		return first{kind: odd, why: "it did not say for which host it is in its first 64 KiB"}, nil
+	conn.awaitFirst()
+	return conn.readHead(peekTime, classify)
+}
+
+// peekOn goes on reading what peek could not make out: some protocols begin with
+// a few letters and then wait for an answer.
+func peekOn(conn *boxConn) (first, error) {
+	said, err := conn.readHead(0, classify)
+	if said.kind == undecided && len(conn.head) >= peekMost {
+		said = first{kind: odd, why: "it did not say for which host it is in its first 64 KiB"}
 	}
-	return first{kind: odd, why: "it stopped before it had said for which host it is"}, nil
+	return said, err
 }
 
 // glance is peek for connections that are allowed whatever they are for. What is
 // not clear soon is nothing special.
 func glance(conn *boxConn) (first, error) {
+	conn.awaitFirst()
 	said, err := conn.readHead(glanceTime, func(head []byte) first {
 		if !likely(head) {
 			return first{kind: plain}
@@ -78,31 +85,29 @@ func likely(head []byte) bool {
 	return false
 }
 
-// readHead reads until it is decided what the head is, or it is too large, or
-// the time after the first byte is over. It fails only if nothing comes at all.
+// readHead reads until it is decided what the head is, or the time is over; with
+// no time, until one piece more is there. It fails only if nothing comes.
 func (b *boxConn) readHead(within time.Duration, decide func(head []byte) first) (first, error) {
-	b.awaitFirst()
-	b.SetReadDeadline(time.Now().Add(within))
-	defer b.SetReadDeadline(time.Time{})
-	head := make([]byte, 0, 2<<10)
-	for len(head) < peekMost {
-		if len(head) == cap(head) {
-			head = append(head, make([]byte, len(head))...)[:len(head)]
+	if within > 0 {
+		b.SetReadDeadline(time.Now().Add(within))
+		defer b.SetReadDeadline(time.Time{})
+	}
+	for {
+		if len(b.head) == cap(b.head) {
+			b.head = slices.Grow(b.head, max(2<<10, len(b.head)))
 		}
-		n, err := b.TCPConn.Read(head[len(head):cap(head)])
-		head = head[:len(head)+n]
-		b.head = head
-		said := decide(head)
+		n, err := b.TCPConn.Read(b.head[len(b.head):cap(b.head)])
+		b.head = b.head[:len(b.head)+n]
+		said := decide(b.head)
 		switch {
 		case said.kind != undecided:
 			return said, nil
-		case err != nil && len(head) == 0:
+		case err != nil && (len(b.head) == 0 || within == 0):
 			return said, err
-		case err != nil:
+		case err != nil || within == 0 || len(b.head) >= peekMost:
 			return said, nil
 		}
 	}
-	return first{}, nil
 }
 
 // classify tells what some first bytes are the beginning of.
@@ -138,6 +143,12 @@ func isOldHello(head []byte) bool {
 	return len(head) >= 5 && head[0]&0x80 != 0 && head[2] == 1 && (head[3] == 3 && head[4] <= 4 || head[3] == 0 && head[4] == 2)
 }
 
+// isGit says whether a line begins as git's own protocol does, which has no end
+// of line that one could wait for.
+func isGit(line []byte) bool {
+	return len(line) >= 8 && string(line[4:8]) == "git-" && bytes.Trim(line[:4], "0123456789abcdef") == nil
+}
+
 // classifyHTTP finds requests. Servers ignore empty lines before one.
 func classifyHTTP(head []byte) first {
 	rest := bytes.TrimLeft(head, "\r\n")
@@ -146,7 +157,7 @@ func classifyHTTP(head []byte) first {
 	}
 	line, _, whole := bytes.Cut(rest, []byte("\n"))
 	switch {
-	case !beginsRequest(line):
+	case !beginsRequest(line) || isGit(line):
 		return first{kind: plain}
 	case !whole:
 		return first{}

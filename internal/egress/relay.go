@@ -16,6 +16,7 @@ type relay struct {
 	// handover says that an interceptor takes the world's end over: whoever
 	// reads from it stops, and leaves it as it is.
 	handover atomic.Bool
+	sent     int           // of what was read ahead
 	over     chan struct{} // nobody reads from the world any more
 }
 

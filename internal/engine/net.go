@@ -172,6 +172,6 @@ func ungatedVerdict(box forkbox.Box, target string) forkbox.NetVerdict {
 		v.Allowed, v.Why = true, "the box shares the host's network, where nothing is decided"
 		return v
 	}
-	v.Why, v.Remedy = "the box has no network", "forkbox fork " + box.Name + " --net policy"
+	v.Why, v.Remedy = "the box has no network", "forkbox fork "+box.Name+" --net policy"
 	return v
 }

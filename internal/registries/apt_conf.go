@@ -3,6 +3,7 @@ package registries
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // aptConf looks for proxies in a file of apt's own language:
@@ -16,22 +17,24 @@ func (f *finder) aptConf(file string) {
 	}
 	for _, e := range aptSettings(text) {
 		// also Acquire::http::Proxy::mirror.example.com
-		if aptProxy.MatchString(e.key) {
+		if aptProxy().MatchString(e.key) {
 			f.add(source{"apt", file, true}, e.value)
 		}
 	}
 }
 
 var (
-	aptProxy = regexp.MustCompile(`(?i)^acquire::(https?|ftp)::proxy(::|$)`)
-	aptToken = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/|#[^\n]*|"[^"\n]*"|[{};]|[^\s{};"]+`)
+	aptProxy = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^acquire::(https?|ftp)::proxy(::|$)`) })
+	aptToken = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/|#[^\n]*|"[^"\n]*"|[{};]|[^\s{};"]+`)
+	})
 )
 
 // aptSettings flattens the file: each setting with its whole name.
 func aptSettings(text string) []entry {
 	var all []entry
 	var outer, words []string
-	for _, token := range aptToken.FindAllString(text, -1) {
+	for _, token := range aptToken().FindAllString(text, -1) {
 		switch {
 		case strings.HasPrefix(token, "//") || strings.HasPrefix(token, "/*") || strings.HasPrefix(token, "#"):
 		case token == "{":

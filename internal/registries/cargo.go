@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // cargo looks at its configuration, of the user and of the project, and at the
@@ -37,7 +38,9 @@ func cargo(f *finder) {
 
 // cargoSetting is a key with a host in its value, at the start of a line, after
 // the name of its table, or in a table on one line.
-var cargoSetting = regexp.MustCompile(`(?:^|[\s.{,])(index|registry|git|proxy)\s*=\s*["']([^"']+)["']`)
+var cargoSetting = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[\s.{,])(index|registry|git|proxy)\s*=\s*["']([^"']+)["']`)
+})
 
 func (f *finder) cargoConfig(dir string, near bool) {
 	for _, name := range []string{"config.toml", "config"} {
@@ -45,7 +48,7 @@ func (f *finder) cargoConfig(dir string, near bool) {
 		said := text(file, near)
 		for line := range strings.Lines(said) {
 			line = withoutComment(line)
-			for _, found := range cargoSetting.FindAllStringSubmatch(line, -1) {
+			for _, found := range cargoSetting().FindAllStringSubmatch(line, -1) {
 				f.addCargo(source{"cargo", file, near}, found[1], found[2])
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // npm looks where npm does: its environment, the project's .npmrc, the user's,
@@ -60,23 +61,23 @@ func (f *finder) npmrc(file string, near bool) bool {
 	return chosen
 }
 
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`) })
 
 // expand puts in variables as npm does.
 func (f *finder) expand(text string) string {
-	return variable.ReplaceAllStringFunc(text, func(v string) string { return f.env[v[2:len(v)-1]] })
+	return variable().ReplaceAllStringFunc(text, func(v string) string { return f.env[v[2:len(v)-1]] })
 }
 
 // What npm's source has in it, in its versions. That they begin with a plain word
 // makes them a hundred times faster on so long a file.
 var (
-	npmDefinition = regexp.MustCompile(`registry['"],\s*\{\s*default:\s*['"]([^'"\s]+)['"]`)
-	npmDefault    = regexp.MustCompile(`registry\s*:\s*['"](https?://[^'"\s]+)['"]`)
+	npmDefinition = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`registry['"],\s*\{\s*default:\s*['"]([^'"\s]+)['"]`) })
+	npmDefault    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`registry\s*:\s*['"](https?://[^'"\s]+)['"]`) })
 )
 
 var npmSources = []struct {
 	file    string
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp
 }{
 	{"node_modules/@npmcli/config/lib/definitions/definitions.js", npmDefinition},
 	{"../@npmcli/config/lib/definitions/definitions.js", npmDefinition}, // Debian's
@@ -92,7 +93,7 @@ func (f *finder) npmBuiltIn() {
 		}
 		for _, at := range npmSources {
 			file := filepath.Join(dir, at.file)
-			if found := at.pattern.FindStringSubmatch(read(file, mostProgram)); found != nil {
+			if found := at.pattern().FindStringSubmatch(read(file, mostProgram)); found != nil {
 				f.add(source{"npm", file, true}, found[1])
 				return
 			}

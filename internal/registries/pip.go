@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // pip looks where pip does: its environment, its configuration, and for the
@@ -57,7 +58,9 @@ func (f *finder) pipConf(file string, near bool) bool {
 
 // pipIndex is the first index in pip's source, the usual one, and which host has
 // its files.
-var pipIndex = regexp.MustCompile(`PackageIndex\(\s*["'](https?://[^"'\s]+)["'],\s*file_storage_domain=["']([^"'\s]+)["']`)
+var pipIndex = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`PackageIndex\(\s*["'](https?://[^"'\s]+)["'],\s*file_storage_domain=["']([^"'\s]+)["']`)
+})
 
 // mostPips bounds how many are looked at: they hardly differ.
 const mostPips = 4
@@ -66,7 +69,7 @@ func (f *finder) pipBuiltIn() {
 	seen := 0
 	for _, dir := range f.sitePackages() {
 		file := filepath.Join(dir, "pip/_internal/models/index.py")
-		found := pipIndex.FindStringSubmatch(read(file, mostText))
+		found := pipIndex().FindStringSubmatch(read(file, mostText))
 		if found == nil {
 			continue
 		}

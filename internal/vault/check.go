@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/forkbox/forkbox"
 )
@@ -12,8 +13,8 @@ import (
 // Names are those of environment variables, because that is where a box finds
 // the placeholder; so no name is a path either.
 var (
-	goodName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
-	goodLabel = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
+	goodName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`) })
+	goodLabel = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`) })
 )
 
 const mostHosts = 64
@@ -46,7 +47,7 @@ func checkName(uid int, name string) error {
 	switch {
 	case uid < 0:
 		return forkbox.Errorf(forkbox.Invalid, "use a secret", "%d is no user's id", uid)
-	case !goodName.MatchString(name):
+	case !goodName().MatchString(name):
 		return forkbox.Errorf(forkbox.Invalid, "use a secret", "%.140q is no name for one", name).
 			Hint("names are like those of environment variables: letters, digits and _, not a digit first, at most 128")
 	}
@@ -79,7 +80,7 @@ func badHost(host string) string {
 		return "is too long for a name"
 	}
 	for label := range strings.SplitSeq(name, ".") {
-		if !goodLabel.MatchString(label) {
+		if !goodLabel().MatchString(label) {
 			return "is neither a name such as api.example.com nor *. and a name"
 		}
 	}

@@ -1,6 +1,7 @@
-// Command bench measures forkbox beside the bare system, bubblewrap and a
-// container engine: every case once per round, so that all of them see the
-// same noise. It prints medians, 95th percentiles and the ratio to bubblewrap.
+// Command bench measures forkbox beside the bare system, bubblewrap, a container
+// engine, and what others relay networks with: every case once per round, so
+// that all of them see the same noise. It prints medians, 95th percentiles and
+// the ratio to bubblewrap.
 package main
 
 import (

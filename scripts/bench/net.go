@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"os"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
 )
 
 // What is done on each way.
@@ -31,6 +28,9 @@ const (
 	netTouches = 20        // connections per round
 	netHeld    = 1000
 
+	// netLimit is when what is left is given up: nothing hangs for ever.
+	netLimit = 5 * time.Minute
+
 	// netPatience is how long one way may do the same thing. Who is very slow
 	// gets fewer rounds, so that the others get theirs.
 	netPatience = 15 * time.Second
@@ -44,12 +44,17 @@ func netCase(what, way string) string { return what + ", " + way }
 // network measures the gate beside what others put there, all in the same
 // rounds, and what it costs to have one.
 func network(ctx context.Context, d *daemon, r *report, rounds int) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute) // nothing hangs for ever
+	limited, cancel := context.WithTimeout(ctx, netLimit)
 	defer cancel()
-	if err := besideOthers(ctx, d.binary, r, rounds); err != nil {
-		return err
+	err := besideOthers(limited, d.binary, r, rounds)
+	if err == nil {
+		err = gateBeside(limited, d, r, rounds)
 	}
-	return gateBeside(ctx, d, r, rounds)
+	if limited.Err() != nil && ctx.Err() == nil {
+		r.missing("the rest of the network cases", fmt.Errorf("not done after %v", netLimit))
+		return nil
+	}
+	return err
 }
 
 func besideOthers(ctx context.Context, binary string, r *report, rounds int) error {
@@ -170,51 +175,6 @@ func resting(pid int) (float64, error) {
 	}
 	slices.Sort(seen)
 	return seen[0], nil
-}
-
-// gateBeside measures what a box with a gate costs over one without. Each kind
-// has a daemon of its own: one alone keeps a spare ready for one kind only, and
-// the other kind would never find any.
-func gateBeside(ctx context.Context, d *daemon, r *report, rounds int) error {
-	if box, err := d.Create(ctx, netBox(forkbox.NetPolicy)); err != nil {
-		r.missing(caseFirstPolicy, err)
-		return nil
-	} else if err := d.Remove(ctx, box.ID, true); err != nil {
-		return err
-	}
-	other, err := startDaemon(ctx, d.binary)
-	if err != nil {
-		return err
-	}
-	defer other.stop()
-	none, policy := other.netCase(ctx, caseFirstNone, forkbox.NetNone), d.netCase(ctx, caseFirstPolicy, forkbox.NetPolicy)
-	if err := interleave(3, []*measured{none, policy}); err != nil { // warm up
-		return err
-	}
-	none.times, none.quiet, policy.times, policy.quiet = nil, settle, nil, settle
-	if err := add(r, rounds, []*measured{none, policy}); err != nil {
-		return err
-	}
-	// As in the short cases: what the spares hide. Each daemon rests for both.
-	none = &measured{name: caseColdNone, quiet: 3 * time.Second / 2, do: none.do, after: none.after}
-	policy = &measured{name: caseColdPolicy, quiet: 3 * time.Second / 2, do: policy.do, after: policy.after}
-	return add(r, 7, []*measured{none, policy})
-}
-
-func netBox(net forkbox.Net) client.CreateRequest {
-	return client.CreateRequest{Dir: "/", Env: os.Environ(), Net: string(net)}
-}
-
-func (d *daemon) netCase(ctx context.Context, name string, net forkbox.Net) *measured {
-	var last string
-	return &measured{
-		name: name,
-		do: func() (err error) {
-			last, err = d.firstOf(ctx, netBox(net))
-			return err
-		},
-		after: func() error { return d.Remove(ctx, last, true) },
-	}
 }
 
 // judgeNetwork compares with what the project wants.
