@@ -148,9 +148,9 @@ type Networked interface {
 	Device(ctx context.Context) (*os.File, error)
 	// Dial connects to a TCP port of the box's loopback.
 	Dial(ctx context.Context, port int) (net.Conn, error)
-	// Holder tells which process has the socket that sends from a local
-	// address, where that can be told. proto is "tcp" or "udp".
-	Holder(proto string, local netip.AddrPort) (Who, bool)
+	// Holder tells which process has the socket that sends from local to
+	// remote, where that can be told. proto is "tcp" or "udp".
+	Holder(proto string, local, remote netip.AddrPort) (Who, bool)
 }
 
 // Gate is what a running box's traffic goes through.

@@ -82,12 +82,17 @@ func (a *app) listPorts(ctx context.Context, ref string) error {
 }
 
 func (a *app) publish(ctx context.Context, ref string, port forkbox.Port) error {
-	made, err := a.client().Publish(ctx, ref, port)
+	c := a.client()
+	defer c.Close()
+	made, err := c.Publish(ctx, ref, port)
 	if err != nil {
 		return err
 	}
 	if a.json {
 		return a.printJSON(made)
+	}
+	if doc, err := c.Net(ctx, ref); err == nil && doc.State != forkbox.Running {
+		a.say("note: %s is at rest; the port answers when it runs, if nobody else has taken it by then", doc.Name)
 	}
 	_, err = fmt.Fprintln(a.stdout, publishedAt(made))
 	return err

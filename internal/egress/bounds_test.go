@@ -4,6 +4,7 @@ package egress
 
 import (
 	"fmt"
+	"io"
 	"net/netip"
 	"testing"
 	"time"
@@ -103,25 +104,60 @@ func TestDifferentRefusalsAreBounded(t *testing.T) {
 }
 
 func TestThrottle(t *testing.T) {
-	b := newThrottle(1000)
-	b.last = time.Now().Add(time.Hour) // it does not fill meanwhile
-	fill := func(seconds float64) { b.left = min(b.left+1000*seconds, b.rate) }
-	b.last = time.Now()
-	if d := b.owe(1000); d != 0 {
+	b := newThrottle(100_000)
+	owed := func(n int) (total time.Duration) {
+		for n > 0 {
+			piece, delay, _ := b.owe(n)
+			if piece > 5000 {
+				t.Errorf("%d at once", piece)
+			}
+			n, total = n-piece, delay
+		}
+		return total
+	}
+	if d := owed(100_000); d != 0 {
 		t.Errorf("a second's worth at once takes %v", d)
 	}
-	if d := b.owe(2000); d < 1900*time.Millisecond || d > 2*time.Second {
+	if d := owed(200_000); d < 1500*time.Millisecond || d > 2*time.Second {
 		t.Errorf("two seconds' worth more take %v", d)
 	}
 	if b.take(1) {
 		t.Error("there is more than there is")
 	}
-	fill(10)
-	if b.left > 1000 || !b.take(500) {
-		t.Errorf("after a while there are %v", b.left)
+	b.last = b.last.Add(-time.Hour)
+	if !b.take(100_000) || b.take(50_000) {
+		t.Errorf("after an hour there are %v left", b.left)
 	}
 	b.set(0)
-	if d := b.owe(1 << 40); d != 0 || !b.take(1<<40) {
+	if n, d, _ := b.owe(1 << 40); n != 1<<40 || d != 0 || !b.take(1<<40) {
 		t.Errorf("without a limit it takes %v", d)
+	}
+}
+
+func TestBandwidthLimitHoldsUntilItIsLifted(t *testing.T) {
+	for _, way := range []string{"up", "down"} {
+		f := open(t, "allow 203.0.113.1", func(c *Config) { c.Limits.Bandwidth = 1 })
+		f.tcp("203.0.113.1:7", echo)
+		conn, err := f.box.dial("tcp", "203.0.113.1:7")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if way == "down" {
+			f.gate.up.set(0)
+		}
+		sent := make([]byte, 100_000)
+		go conn.Write(sent)
+		stats := func() Stats { return f.gate.Stats() }
+		for way == "down" && stats().Out < int64(len(sent)) {
+			time.Sleep(time.Millisecond)
+		}
+		if s := stats(); s.In > leastPiece || way == "up" && s.Out > leastPiece {
+			t.Errorf("%s: at a byte a second %+v went through", way, s)
+		}
+		f.gate.SetLimits(Limits{})
+		if n, err := io.ReadFull(conn, make([]byte, len(sent))); err != nil {
+			t.Errorf("%s: once it is lifted %d bytes come, %v", way, n, err)
+		}
 	}
 }

@@ -54,7 +54,7 @@ type Config struct {
 	// NextID numbers records.
 	NextID func() int64
 	// Holder tells which process has a socket; nil if that cannot be told.
-	Holder func(proto string, local netip.AddrPort) (forkbox.Who, bool)
+	Holder func(proto string, local, remote netip.AddrPort) (forkbox.Who, bool)
 	// Peers finds a teammate by its box's name; nil without a team.
 	Peers func(name string) (Peer, bool)
 	// Intercept takes over connections whose TLS ends at the gate, and those

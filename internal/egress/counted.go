@@ -21,17 +21,22 @@ func (f *flow) track(conn net.Conn) net.Conn {
 }
 
 func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
+	down := c.flow.gate.down
+	n, err := c.Conn.Read(p[:down.piece(len(p))])
 	c.flow.in.Add(int64(n))
-	c.flow.gate.down.wait(c.flow.ctx, n)
+	down.wait(c.flow.ctx, n)
 	return n, err
 }
 
 func (c *counted) Write(p []byte) (int, error) {
-	c.flow.gate.up.wait(c.flow.ctx, len(p))
-	n, err := c.Conn.Write(p)
-	c.flow.out.Add(int64(n))
-	return n, err
+	sent := 0
+	err := c.flow.gate.up.pace(c.flow.ctx, p, func(piece []byte) (int, error) {
+		n, err := c.Conn.Write(piece)
+		sent += n
+		c.flow.out.Add(int64(n))
+		return n, err
+	})
+	return sent, err
 }
 
 func (c *counted) CloseWrite() error {

@@ -56,7 +56,7 @@ func (g *Gate) start(w way, from socket, cut func(), held func() int64) *flow {
 // tell has the beginning on record once it is known whose it is.
 func (f *flow) tell(from socket) {
 	defer close(f.told)
-	who, _ := f.gate.log.ask(from.proto, from.local)
+	who, _ := f.gate.log.ask(from)
 	f.mu.Lock()
 	setWho(&f.record, who)
 	record := f.record

@@ -9,8 +9,8 @@ import (
 
 // socket is where an attempt comes from.
 type socket struct {
-	proto string
-	local netip.AddrPort
+	proto         string
+	local, remote netip.AddrPort
 }
 
 // refuse records a refused attempt. The process is asked for before it returns,
@@ -27,7 +27,7 @@ func (l *log) fold(v forkbox.NetVerdict, state forkbox.ConnState, from *socket) 
 	}
 	var who forkbox.Who
 	if from != nil {
-		who, _ = l.ask(from.proto, from.local)
+		who, _ = l.ask(*from)
 	}
 	if conn, fresh := l.first(v, state, who); fresh {
 		l.cfg.Record(conn)

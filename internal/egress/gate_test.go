@@ -167,7 +167,7 @@ func TestHolderIsAskedBeforeTheReset(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[uint16]bool{}
 	f := open(t, "allow 203.0.113.1", func(c *Config) {
-		c.Holder = func(proto string, local netip.AddrPort) (forkbox.Who, bool) {
+		c.Holder = func(proto string, local, _ netip.AddrPort) (forkbox.Who, bool) {
 			mu.Lock()
 			defer mu.Unlock()
 			asked[local.Port()] = true
@@ -259,7 +259,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	if closed != 40 {
 		t.Errorf("%d ended", closed)
 	}
-	wantNoMore(t, before)
+	wantNoMore(t, before+boxStacks(f.box))
 	if _, err := f.gate.DialIn(context.Background(), Gateway4, "tcp", 1); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a gate that is closed can be dialled: %v", err)
 	}
@@ -267,8 +267,11 @@ func TestCloseEndsEverything(t *testing.T) {
 
 func TestTeammates(t *testing.T) {
 	gates := map[string]*fixture{}
+	var mu sync.Mutex
 	peers := func(self string) func(string) (Peer, bool) {
 		return func(name string) (Peer, bool) {
+			mu.Lock()
+			defer mu.Unlock()
 			if f := gates[name]; f != nil && name != self {
 				return f.gate, true
 			}
@@ -276,9 +279,12 @@ func TestTeammates(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"alice", "bob"} {
-		gates[name] = open(t, "allow good.example", func(c *Config) {
+		f := open(t, "allow good.example", func(c *Config) {
 			c.Box.Name, c.Box.Network.Team, c.Peers = name, "blue", peers(name)
 		})
+		mu.Lock()
+		gates[name] = f
+		mu.Unlock()
 	}
 	alice, bob := gates["alice"], gates["bob"]
 	kernel, is := bob.box.(*kernelBox)
@@ -312,7 +318,9 @@ func TestTeammates(t *testing.T) {
 	_, err = alice.dialName("bob", 8001) // nobody listens
 	wantRefused(t, err)
 	was := alice.resolve("bob")
+	mu.Lock()
 	delete(gates, "bob")
+	mu.Unlock()
 	_, err = alice.box.dial("tcp", netip.AddrPortFrom(was, 8000).String())
 	wantRefused(t, err)
 	if addr := alice.resolve("bob"); addr == was {

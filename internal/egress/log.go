@@ -99,14 +99,14 @@ func (l *log) begin(v forkbox.NetVerdict, state forkbox.ConnState) forkbox.Conn 
 }
 
 // ask finds the process behind a socket, unless too many are asking.
-func (l *log) ask(proto string, local netip.AddrPort) (forkbox.Who, bool) {
-	if l.cfg.Holder == nil || local.Port() == 0 {
+func (l *log) ask(from socket) (forkbox.Who, bool) {
+	if l.cfg.Holder == nil || from.local.Port() == 0 {
 		return forkbox.Who{}, false
 	}
 	select {
 	case l.asks <- struct{}{}:
 		defer func() { <-l.asks }()
-		return l.cfg.Holder(proto, local)
+		return l.cfg.Holder(from.proto, from.local, from.remote)
 	default:
 		return forkbox.Who{}, false
 	}

@@ -120,13 +120,11 @@ func (c *relay) turnAway(said first, v forkbox.NetVerdict) {
 func (c *relay) sendHead() bool {
 	head := c.box.head[c.sent:]
 	c.sent = len(c.box.head)
-	c.gate.up.wait(c.ctx, len(head))
-	n, err := c.world.Write(head)
-	c.out.Add(int64(n))
-	if err != nil {
+	if err := c.gate.up.pace(c.ctx, head, c.writeWorld); err != nil {
 		c.cut()
+		return false
 	}
-	return err == nil
+	return true
 }
 
 // intercepted hands a connection to the interceptor where it is one for it. It

@@ -45,10 +45,7 @@ func (c *relay) cut() {
 // upload copies from the box to the world.
 func (c *relay) upload() {
 	err := c.box.eachRead(func(data []byte) error {
-		c.gate.up.wait(c.ctx, len(data))
-		n, err := c.world.Write(data)
-		c.out.Add(int64(n))
-		return err
+		return c.gate.up.pace(c.ctx, data, c.writeWorld)
 	})
 	if err != nil {
 		c.cut()
@@ -60,10 +57,7 @@ func (c *relay) upload() {
 // download copies from the world to the box.
 func (c *relay) download() {
 	err := eachReady(c.world, func(data []byte) error {
-		c.gate.down.wait(c.ctx, len(data))
-		n, err := c.box.Write(data)
-		c.in.Add(int64(n))
-		return err
+		return c.gate.down.pace(c.ctx, data, c.writeBox)
 	})
 	switch {
 	case c.handover.Load():
@@ -72,6 +66,18 @@ func (c *relay) download() {
 	default:
 		c.box.CloseWrite()
 	}
+}
+
+func (c *relay) writeWorld(data []byte) (int, error) {
+	n, err := c.world.Write(data)
+	c.out.Add(int64(n))
+	return n, err
+}
+
+func (c *relay) writeBox(data []byte) (int, error) {
+	n, err := c.box.Write(data)
+	c.in.Add(int64(n))
+	return n, err
 }
 
 // takeOver stops download, and says whether the server had not said anything.

@@ -30,8 +30,8 @@ func (g *Gate) acceptTCP(r *tcp.ForwarderRequest) {
 	}
 	defer g.work.Done()
 	id := r.ID()
-	from := socket{"tcp", toAddrPort(id.RemoteAddress, id.RemotePort)}
 	to := toAddrPort(id.LocalAddress, id.LocalPort)
+	from := socket{"tcp", toAddrPort(id.RemoteAddress, id.RemotePort), to}
 	if isGateway(to.Addr()) && to.Port() == dnsPort {
 		g.aside(r, g.serveNames)
 		return

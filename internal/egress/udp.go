@@ -18,8 +18,8 @@ const (
 // acceptUDP decides about the first packet of a session: later ones go straight
 // to its endpoint. It runs where packets are read, so it must not wait.
 func (g *Gate) acceptUDP(id stack.TransportEndpointID, pkt *stack.PacketBuffer) bool {
-	from := socket{"udp", toAddrPort(id.RemoteAddress, id.RemotePort)}
 	to := toAddrPort(id.LocalAddress, id.LocalPort)
+	from := socket{"udp", toAddrPort(id.RemoteAddress, id.RemotePort), to}
 	w := g.way("udp", to)
 	if w.verdict.Allowed && (!g.reserve() || !g.reserveSession()) {
 		w.verdict = g.tooMany(w.verdict)

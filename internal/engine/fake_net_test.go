@@ -24,7 +24,7 @@ func (p fakeProvider) NetSupport(mode forkbox.Net) error { return p.supports[mod
 
 func (i fakeInstance) Device(context.Context) (*os.File, error) { return nil, os.ErrNotExist }
 
-func (i fakeInstance) Holder(string, netip.AddrPort) (forkbox.Who, bool) {
+func (i fakeInstance) Holder(string, netip.AddrPort, netip.AddrPort) (forkbox.Who, bool) {
 	return forkbox.Who{}, false
 }
 

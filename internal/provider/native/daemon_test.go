@@ -27,6 +27,7 @@ var tools = providertest.Tools{
 	"syscalls": syscallsTool,
 	"send":     sendTool,
 	"echo":     echoTool,
+	"call":     callTool,
 	"escape":   escapeTool,
 	"visible":  visibleTool,
 	"connect":  connectTool,

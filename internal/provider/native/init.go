@@ -179,10 +179,9 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 		}
 		rep.files = []*os.File{p.device}
 	case doDial:
-		var conn *os.File
-		if conn, err = p.dial(req.Port); err == nil {
-			rep.files = []*os.File{conn}
-		}
+		rep.files, err = one(p.dial(req.Port))
+	case doAsk:
+		rep.files, err = one(linux.SocketsHere())
 	case doAck:
 		p.mu.Lock()
 		delete(p.ended, req.ID)
@@ -194,6 +193,14 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 		rep.Error = forkbox.Errorf(forkbox.Internal, string(req.Verb), "%w", err)
 	}
 	return rep
+}
+
+// one is a file to send, if there is one.
+func one(f *os.File, err error) ([]*os.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []*os.File{f}, nil
 }
 
 func (p *pid1) hello() (running []string, ended []exited) {

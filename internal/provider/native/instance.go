@@ -41,6 +41,9 @@ type instance struct {
 	limits    forkbox.Limits            // the box's
 	ownLimits map[string]forkbox.Limits // of execs that have some, by id
 	words     *forkbox.Exit             // how the kernel ended it
+
+	asks    sync.Mutex
+	sockets *linux.Sockets // asks about the box's; nil before anybody did
 }
 
 var _ forkbox.Instance = (*instance)(nil)
@@ -67,6 +70,7 @@ func (i *instance) await() {
 	i.mu.Unlock()
 	i.conn.Close()
 	close(i.done)
+	i.askNoMore()
 }
 
 func (i *instance) listen() {
@@ -121,7 +125,7 @@ func (i *instance) call(ctx context.Context, req request, files ...*os.File) (re
 	}
 	select {
 	case rep := <-answer:
-		if req.Verb != doDevice && req.Verb != doDial { // init has no business sending any
+		if !req.fetches { // init has no business sending any
 			closeAll(rep.files...)
 			rep.files = nil
 		}

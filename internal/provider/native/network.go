@@ -99,6 +99,7 @@ func (i *instance) Device(ctx context.Context) (*os.File, error) {
 func (i *instance) fetch(ctx context.Context, req request) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
+	req.fetches = true
 	rep, err := i.call(ctx, req)
 	if err == nil && len(rep.files) != 1 {
 		err = gone(req.Verb, fmt.Errorf("init sent %d files", len(rep.files)))
@@ -160,17 +161,44 @@ func (p *pid1) ownAddresses() []string {
 
 // Holder finds the process behind a socket: by the socket's inode, among the
 // open files of the box's processes.
-func (i *instance) Holder(proto string, local netip.AddrPort) (forkbox.Who, bool) {
-	inode, ok := linux.SocketInode(i.process.PID, proto, local)
+func (i *instance) Holder(proto string, local, remote netip.AddrPort) (forkbox.Who, bool) {
+	sockets, err := i.asking()
+	if err != nil {
+		return forkbox.Who{}, false
+	}
+	inode, ok := sockets.Inode(proto, local, remote)
 	if !ok {
 		return forkbox.Who{}, false
 	}
-	pids := i.members()
-	at := slices.IndexFunc(pids, func(pid int) bool { return holds(pid, "socket:["+inode+"]") })
+	pids, link := i.members(), fmt.Sprintf("socket:[%d]", inode)
+	at := slices.IndexFunc(pids, func(pid int) bool { return holds(pid, link) })
 	if at < 0 {
 		return forkbox.Who{}, false
 	}
 	return whoIs(pids[at]), true
+}
+
+// asking is what asks about the box's sockets: it has to be opened within.
+func (i *instance) asking() (*linux.Sockets, error) {
+	i.asks.Lock()
+	defer i.asks.Unlock()
+	if i.sockets != nil {
+		return i.sockets, nil
+	}
+	file, err := i.fetch(context.Background(), request{Verb: doAsk})
+	if err != nil {
+		return nil, err
+	}
+	i.sockets, err = linux.OpenSockets(file)
+	return i.sockets, err
+}
+
+func (i *instance) askNoMore() {
+	i.asks.Lock()
+	defer i.asks.Unlock()
+	if i.sockets != nil {
+		i.sockets.Close()
+	}
 }
 
 // members are the box's processes, the youngest first: who has just made a

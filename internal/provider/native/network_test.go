@@ -99,6 +99,12 @@ func sendTool(args []string) int {
 	return 0
 }
 
+// callTool tries to connect.
+func callTool(args []string) int {
+	_, err := net.DialTimeout("tcp", args[0], 30*time.Second)
+	return report(err)
+}
+
 // TestHolderOfASocket: who sends is told by exec, by pid in the box and by
 // command.
 func TestHolderOfASocket(t *testing.T) {
@@ -110,14 +116,22 @@ func TestHolderOfASocket(t *testing.T) {
 	exec := background(t, r, in, "send", "203.0.113.9:99", "who am I", "wait")
 	packet := heard(t, device, "who am I")
 	from, _ := netip.AddrFromSlice(packet[12:16])
-	who, ok := r.Instance.(forkbox.Networked).Holder("udp", netip.AddrPortFrom(from, binary.BigEndian.Uint16(packet[20:])))
+	to, local := destination(packet), netip.AddrPortFrom(from, binary.BigEndian.Uint16(packet[20:]))
+	who, ok := r.Instance.(forkbox.Networked).Holder("udp", local, to)
 	if !ok || who.PID < 2 || !strings.Contains(who.Command, "203.0.113.9:99 who am I") {
 		t.Errorf("it is %+v, %v", who, ok)
 	}
 	if i := r.Instance.(*instance); i.group != nil && who.Exec != exec {
 		t.Errorf("it is exec %q, not %q", who.Exec, exec)
 	}
-	if who, ok := r.Instance.(forkbox.Networked).Holder("tcp", netip.AddrPortFrom(from, 1)); ok {
+	background(t, r, nil, "call", "[2001:db8::5]:777")
+	packet = heard(t, device, "\x03\x09") // port 777
+	from, _ = netip.AddrFromSlice(packet[8:24])
+	who, ok = r.Instance.(forkbox.Networked).Holder("tcp", netip.AddrPortFrom(from, binary.BigEndian.Uint16(packet[40:])), destination(packet))
+	if !ok || !strings.Contains(who.Command, "[2001:db8::5]:777") {
+		t.Errorf("it is %+v, %v", who, ok)
+	}
+	if who, ok := r.Instance.(forkbox.Networked).Holder("tcp", netip.AddrPortFrom(from, 1), to); ok {
 		t.Errorf("nobody's socket is %+v's", who)
 	}
 }

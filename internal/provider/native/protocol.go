@@ -27,6 +27,7 @@ const (
 	doClaim  verb = "claim"  // the spare becomes the box named ID
 	doAttach verb = "attach" // relay what ID writes to these files too
 	doDevice verb = "device" // give the box's TUN device
+	doAsk    verb = "ask"    // give what asks about the box's sockets
 	doDial   verb = "dial"   // connect to Port of the box, and give the connection
 )
 
@@ -42,6 +43,8 @@ type request struct {
 	Have   [2]bool       `json:"have,omitzero"`  // which of in and out come along
 	Last   bool          `json:"last,omitempty"` // the end of in is that of the exec's stdin
 	Port   int           `json:"port,omitempty"`
+
+	fetches bool // a file is to come with the answer
 }
 
 // execArgs goes with files: in, out, err and the log, as Have says, then the
