@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,6 +28,7 @@ func TestNetDaemonKilled(t *testing.T) {
 	w.until("it is on record", func() bool { return w.has(box, want{state: forkbox.ConnOpen, host: host, port: 7}) })
 	pid := w.worker(box)
 	w.kill()
+	w.until("it notices that the gate is gone", func() bool { return w.tickName(host) == "no-gate" })
 	w.serve()
 	if again := w.worker(box); again != pid {
 		t.Errorf("what ran in the box was process %s, and is %s", pid, again)
@@ -51,6 +53,19 @@ func (w *netWorld) has(box string, x want) bool {
 		}
 	}
 	return false
+}
+
+// tickName is what the program that tells how it fares is called now, as the
+// host sees it.
+func (w *netWorld) tickName(host string) string {
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range all {
+		if line, _ := os.ReadFile(file); strings.Contains(string(line), "\x00tick\x00"+host) {
+			name, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "comm"))
+			return strings.TrimSpace(string(name))
+		}
+	}
+	return ""
 }
 
 // worker is the process of the box that the daemon's end must not touch.

@@ -275,7 +275,8 @@ func (c *counting) Read(p []byte) (int, error)  { c.n.Add(int64(len(p))); return
 func (c *counting) Write(p []byte) (int, error) { c.n.Add(int64(len(p))); return len(p), nil }
 
 // insideTick tells once and again whether its loopback works, and what becomes
-// of connections: ALLOWED OTHER.
+// of connections: ALLOWED OTHER. Its name is that of the first that fails, so
+// that the host can see it while no daemon reads what it says.
 func insideTick(args []string) (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -294,6 +295,13 @@ func insideTick(args []string) (string, error) {
 		if now != last {
 			fmt.Println(now)
 		}
+		name := "all-well"
+		if strings.Contains(now, "loopback E") {
+			name = "no-loopback"
+		} else if strings.Contains(now, "allowed E") {
+			name = "no-gate"
+		}
+		_ = os.WriteFile("/proc/self/comm", []byte(name), 0)
 		last = now
 	}
 	return "", nil

@@ -121,7 +121,7 @@ func TestNetLog(t *testing.T) {
 	t.Parallel()
 	w := newNetWorld(t)
 	host, evil := w.name("host"), w.name("evil")
-	box := w.makeBox("seen", "--allow", host+":80")
+	box := w.makeBox("seen", "--allow", host+":80", "--allow", host+":7")
 	w.starts(box, "sleep", "100") // it runs: its log can be followed
 	follow := w.begins("net", "log", box, "-f", "--json")
 	hears := func(x want) {
@@ -133,10 +133,10 @@ func TestNetLog(t *testing.T) {
 			}
 		}
 	}
-	held := w.holds(box, host+":80", 1)
-	hears(want{state: forkbox.ConnOpen, host: host, port: 80})
+	held := w.holds(box, host+":7", 1)
+	hears(want{state: forkbox.ConnOpen, host: host, port: 7})
 	held.goOn()
-	hears(want{state: forkbox.ConnClosed, host: host, port: 80})
+	hears(want{state: forkbox.ConnClosed, host: host, port: 7})
 	w.works(box, sh(`curl -sSf "http://$1/bytes?n=100000" >/dev/null`, host)...)
 	w.failsIn(box, sh(`curl -sS https://$1/`, evil)...)
 	hears(want{state: forkbox.ConnRefused, host: evil, port: 443})

@@ -75,9 +75,32 @@ func (l *link) deliver(protocol tcpip.NetworkProtocolNumber, view *buffer.View) 
 // WritePackets gives the box packets of the stack's.
 func (l *link) WritePackets(pkts stack.PacketBufferList) (int, tcpip.Error) {
 	for _, pkt := range pkts.AsSlice() {
+		if isSynAck(pkt) {
+			l.sendLater(pkt)
+			continue
+		}
 		l.write(pkt)
 	}
 	return pkts.Len(), nil
+}
+
+// isSynAck says whether a packet accepts a connection.
+func isSynAck(pkt *stack.PacketBuffer) bool {
+	const flags = header.TCPFlagSyn | header.TCPFlagAck
+	tcp := pkt.TransportHeader().Slice()
+	return pkt.TransportProtocolNumber == header.TCPProtocolNumber && len(tcp) >= header.TCPMinimumSize && header.TCP(tcp).Flags()&flags == flags
+}
+
+// sendLater has a packet written once the stack has let go of the connection
+// that it is about. The box's kernel answers before the write returns, and the
+// stack would spin, with a processor to itself, until it can look at that: it
+// does not wait for the lock that it holds while a connection is accepted.
+func (l *link) sendLater(pkt *stack.PacketBuffer) {
+	view := pkt.ToView()
+	go func() {
+		defer view.Release()
+		l.send(view.AsSlice())
+	}()
 }
 
 // send gives the box one packet of our own.

@@ -41,6 +41,7 @@ type instance struct {
 	limits    forkbox.Limits            // the box's
 	ownLimits map[string]forkbox.Limits // of execs that have some, by id
 	words     *forkbox.Exit             // how the kernel ended it
+	device    *os.File                  // of a spare: fetched ahead
 
 	asks    sync.Mutex
 	sockets *linux.Sockets // asks about the box's; nil before anybody did
@@ -70,7 +71,7 @@ func (i *instance) await() {
 	i.mu.Unlock()
 	i.conn.Close()
 	close(i.done)
-	i.askNoMore()
+	i.closeNetwork()
 }
 
 func (i *instance) listen() {

@@ -87,12 +87,32 @@ func (p *pid1) makeDevice() error {
 // Device asks init for the box's TUN device. Root in the box may answer for
 // init: whatever device that is, it is of the box's own network namespace.
 func (i *instance) Device(ctx context.Context) (*os.File, error) {
+	i.mu.Lock()
+	device := i.device
+	i.device = nil
+	i.mu.Unlock()
+	if device != nil {
+		return device, nil
+	}
+	return i.fetchDevice(ctx)
+}
+
+func (i *instance) fetchDevice(ctx context.Context) (*os.File, error) {
 	file, err := i.fetch(ctx, request{Verb: doDevice})
 	if err != nil {
 		return nil, err
 	}
 	device, err := linux.OpenTUN(file)
 	return device, forkbox.Wrap("open the box's network", err)
+}
+
+// readyDevice has the device of a spare at hand for when it is taken.
+func (i *instance) readyDevice(ctx context.Context) error {
+	device, err := i.fetchDevice(ctx)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.device = device
+	return err
 }
 
 // fetch calls init for one open file.
@@ -193,12 +213,16 @@ func (i *instance) asking() (*linux.Sockets, error) {
 	return i.sockets, err
 }
 
-func (i *instance) askNoMore() {
+// closeNetwork closes what is open of the network of a box that has ended.
+func (i *instance) closeNetwork() {
 	i.asks.Lock()
 	defer i.asks.Unlock()
 	if i.sockets != nil {
 		i.sockets.Close()
 	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	closeAll(i.device)
 }
 
 // members are the box's processes, the youngest first: who has just made a

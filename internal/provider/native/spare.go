@@ -191,6 +191,9 @@ func (s *spares) build(like forkbox.Box) (*spare, error) {
 	if err == nil {
 		_, err = i.Processes(ctx) // until it answers it is not ready
 	}
+	if err == nil && plan.gated() {
+		err = i.readyDevice(ctx)
+	}
 	if err != nil {
 		s.drop(&spare{id: like.ID, instance: i})
 		return nil, err
