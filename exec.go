@@ -65,6 +65,9 @@ type Exec struct {
 	// Policy is what held for it: its own limits, and those of its box.
 	Policy   Policy `json:"policy,omitempty"`
 	Detached bool   `json:"detached,omitempty"` // nobody waited for it
+	// Refused is how many places its network policy kept it from, or may have:
+	// who tried cannot always be told.
+	Refused int `json:"refused,omitempty"`
 }
 
 // ExecSpec is what to run. A zero Dir or nil Env means the box's own.

@@ -88,6 +88,41 @@ func TestPromise8Fronting(t *testing.T) {
 	}
 }
 
+// TestPromise8FrontingSlowly says for whom it is so slowly that nobody waits for
+// it: what has gone out by then must not be the beginning of something else.
+func TestPromise8FrontingSlowly(t *testing.T) {
+	t.Parallel()
+	f := newFronted(t)
+	to, secure := f.good+":80", f.good+":443"
+	for name, argv := range map[string][]string{
+		"the method":       f.inside("dribble", to, "G", "ET / HTTP/1.1\r\nHost: "+f.evil+"\r\nConnection: close\r\n\r\n"),
+		"the whole method": f.inside("dribble", to, "GET", " / HTTP/1.1\r\nHost: "+f.evil+"\r\nConnection: close\r\n\r\n"),
+		"the first line":   f.inside("dribble", to, "GET / HTTP/1.1\r\n", "Host: "+f.evil+"\r\nConnection: close\r\n\r\n"),
+		"the host":         f.inside("dribble", to, "GET / HTTP/1.1\r\nHost: ", f.evil+"\r\nConnection: close\r\n\r\n"),
+		"an empty line":    f.inside("dribble", to, "\r\n", "GET / HTTP/1.1\r\nHost: "+f.evil+"\r\nConnection: close\r\n\r\n"),
+		"TLS":              f.inside("dribble", secure, "tls", f.evil),
+		"by the way":       f.inside("dribble", to, "X", " / HTTP/1.1\r\nHost: "+f.evil+"\r\nConnection: close\r\n\r\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := fronted{f.as(t), f.box, f.good, f.evil}
+			out, _ := f.in(f.box, argv...)
+			if strings.Contains(out, "hello from") || strings.Contains(out, "shaken hands") {
+				t.Errorf("it got %s", out)
+			}
+			f.unheard()
+			f.recorded(f.box, want{state: forkbox.ConnRefused, proto: "tcp"})
+		})
+	}
+	t.Run("an honest one", func(t *testing.T) {
+		t.Parallel()
+		out := f.as(t).works(f.box, f.inside("dribble", to, "GET / HTTP/1.1\r\n", "Host: "+f.good+"\r\nConnection: close\r\n\r\n")...)
+		if !strings.Contains(out, "hello from "+f.good) {
+			t.Errorf("it got %s", out)
+		}
+	})
+}
+
 // TestPromise8FrontingTerminated: where TLS ends at the gate, what is within it
 // is judged as well. (Elsewhere only the server and the client can see it.)
 func TestPromise8FrontingTerminated(t *testing.T) {

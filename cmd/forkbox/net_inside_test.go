@@ -33,6 +33,7 @@ var netInside = map[string]func(args []string) (string, error){
 	"ask":       insideAsk,
 	"dial":      insideDial,
 	"doh":       insideDoH,
+	"dribble":   insideDribble,
 	"flood":     insideFlood,
 	"forged":    insideForged,
 	"frame":     insideFrame,
@@ -139,6 +140,55 @@ func insideFront(args []string) (string, error) {
 	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", args[2])
 	page, err := io.ReadAll(c)
 	return string(page), err
+}
+
+// insideDribble says things with pauses between them that no gate wants to wait
+// for, or begins TLS so: ADDRESS TEXT…, or ADDRESS tls SNI.
+func insideDribble(args []string) (string, error) {
+	c, err := net.DialTimeout("tcp", args[0], netInsideLife)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(netInsideLife))
+	if args[1] == "tls" {
+		client := tls.Client(&hesitant{Conn: c}, &tls.Config{ServerName: args[2], InsecureSkipVerify: true})
+		if err := client.Handshake(); err != nil {
+			return "", err
+		}
+		return "shaken hands", nil
+	}
+	for i, text := range args[1:] {
+		if i > 0 {
+			time.Sleep(dribblePause)
+		}
+		if _, err := io.WriteString(c, text); err != nil {
+			return "", err
+		}
+	}
+	page, err := io.ReadAll(c)
+	return string(page), err
+}
+
+const dribblePause = 4 * time.Second
+
+// hesitant sends one byte, and the rest much later.
+type hesitant struct {
+	net.Conn
+	begun bool
+}
+
+func (h *hesitant) Write(p []byte) (int, error) {
+	if h.begun {
+		return h.Conn.Write(p)
+	}
+	h.begun = true
+	if _, err := h.Conn.Write(p[:1]); err != nil {
+		return 0, err
+	}
+	time.Sleep(dribblePause)
+	n, err := h.Conn.Write(p[1:])
+	return n + 1, err
 }
 
 // insideLookup is all addresses of NAME.

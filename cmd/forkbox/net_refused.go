@@ -13,7 +13,7 @@ import (
 // findRefused asks what the box of a run tried to reach in vain: often that is
 // why a command failed.
 func (r *runner) findRefused(ctx context.Context, c *client.Client, result *runResult) {
-	if result.Box.Net != forkbox.NetPolicy || r.quiet && !r.json {
+	if result.Exec.Refused == 0 || r.quiet && !r.json {
 		return
 	}
 	err := c.Conns(ctx, result.Box.ID, client.ConnSpec{}, func(conn forkbox.Conn) error {
@@ -97,6 +97,9 @@ func allowFlag(conn forkbox.Conn) string {
 	rule := t.Host + ":" + strconv.Itoa(t.Port)
 	if t.Proto == "udp" {
 		rule = "udp:" + rule
+	}
+	if t.Host == forkbox.HostName {
+		return "--host-port " + strconv.Itoa(t.Port)
 	}
 	if _, err := parseRule("allow", rule); err != nil { // no name that a rule could have
 		return ""

@@ -9,6 +9,7 @@ import (
 
 // relay is a connection between the box and the world.
 type relay struct {
+	zt time.Time
 	*flow
 	box   *boxConn
 	world net.Conn
@@ -29,6 +30,7 @@ func (c *relay) run(sniff bool) {
 		defer close(c.over)
 		c.download()
 	}()
+	zz("3b run", c.zt)
 	if !sniff || c.checkFirst() {
 		c.upload()
 	}
@@ -69,13 +71,17 @@ func (c *relay) download() {
 }
 
 func (c *relay) writeWorld(data []byte) (int, error) {
+	zz("5 first data", c.zt)
 	n, err := c.world.Write(data)
+	zz("6 sent to world", c.zt)
 	c.out.Add(int64(n))
 	return n, err
 }
 
 func (c *relay) writeBox(data []byte) (int, error) {
+	zz("7 reply", c.zt)
 	n, err := c.box.Write(data)
+	zz("8 reply written", c.zt)
 	c.in.Add(int64(n))
 	return n, err
 }

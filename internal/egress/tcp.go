@@ -29,6 +29,7 @@ func (g *Gate) acceptTCP(r *tcp.ForwarderRequest) {
 		return
 	}
 	defer g.work.Done()
+	zt := zzRead
 	id := r.ID()
 	to := toAddrPort(id.LocalAddress, id.LocalPort)
 	from := socket{"tcp", toAddrPort(id.RemoteAddress, id.RemotePort), to}
@@ -40,7 +41,7 @@ func (g *Gate) acceptTCP(r *tcp.ForwarderRequest) {
 	switch {
 	case w.verdict.Allowed && g.reserve():
 		defer g.vacate()
-		g.connect(r, w, from)
+		g.connect(r, w, from, zt)
 	case w.verdict.Allowed:
 		g.refuse(r, g.tooMany(w.verdict), from)
 	case w.page:
@@ -67,7 +68,8 @@ func (g *Gate) tooMany(v forkbox.NetVerdict) forkbox.NetVerdict {
 
 // connect reaches the real world, and then lets the box in: what cannot be
 // reached looks to the box as it is.
-func (g *Gate) connect(r *tcp.ForwarderRequest, w way, from socket) {
+func (g *Gate) connect(r *tcp.ForwarderRequest, w way, from socket, zt time.Time) {
+	zz("0 handler", zt)
 	ctx, cancel := context.WithTimeout(g.ctx, dialTime)
 	defer cancel()
 	world, err := w.dial(ctx)
@@ -77,14 +79,16 @@ func (g *Gate) connect(r *tcp.ForwarderRequest, w way, from socket) {
 		return
 	}
 	defer world.Close()
+	zz("1 dialed", zt)
 	box, err := g.handshake(r)
 	if err != nil {
 		g.log.fail(failed(w.verdict, fmt.Errorf("the program did not wait for it: %w", err)), &from)
 		return
 	}
+	zz("3 handshake done", zt)
 	g.share.add(box.ep)
 	defer g.share.remove(box.ep)
-	c := &relay{box: box, world: world, dial: w.dial}
+	c := &relay{zt: zt, box: box, world: world, dial: w.dial}
 	c.flow = g.start(w, from, c.cut, box.held)
 	defer c.flow.end()
 	c.run(w.sniff)

@@ -119,9 +119,32 @@ func (e *Engine) hears(box forkbox.Box) Hears {
 			if c.Time.IsZero() {
 				c.Time = e.now()
 			}
+			if c.State == forkbox.ConnRefused && c.Times <= 1 {
+				e.countRefused(id, c.Exec)
+			}
 			e.records.put(c)
 		},
 		Mates: func(mate string) (string, bool) { return e.mate(id, uid, team, mate) },
+	}
+}
+
+// countRefused notes with an exec that something was refused to it, so that
+// whoever waits for it need not go and look; with all of them, where it is not
+// known whose attempt it was.
+func (e *Engine) countRefused(box, exec string) {
+	h := e.handle(box)
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.attached == nil {
+		return
+	}
+	for id, x := range h.attached.execs {
+		if exec == "" || exec == id {
+			x.exec.Refused++
+		}
 	}
 }
 

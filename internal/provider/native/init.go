@@ -180,6 +180,8 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 		rep.files = []*os.File{p.device}
 	case doDial:
 		rep.files, err = one(p.dial(req.Port))
+	case doWhose:
+		rep.Exec = p.whose(req.PID)
 	case doAsk:
 		rep.files, err = one(linux.SocketsHere())
 	case doAck:
@@ -193,6 +195,18 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 		rep.Error = forkbox.Errorf(forkbox.Internal, string(req.Verb), "%w", err)
 	}
 	return rep
+}
+
+// whose is the exec that a process was started by.
+func (p *pid1) whose(pid int) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, c := range p.execs {
+		if pid == c.pid || linux.Stamped(pid, c.stamp) {
+			return id
+		}
+	}
+	return ""
 }
 
 // one is a file to send, if there is one.

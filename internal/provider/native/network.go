@@ -195,7 +195,14 @@ func (i *instance) Holder(proto string, local, remote netip.AddrPort) (forkbox.W
 	if at < 0 {
 		return forkbox.Who{}, false
 	}
-	return whoIs(pids[at]), true
+	who := whoIs(pids[at])
+	if who.Exec == "" { // without cgroups only init can tell
+		ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
+		defer cancel()
+		rep, _ := i.call(ctx, request{Verb: doWhose, PID: who.PID})
+		who.Exec = rep.Exec
+	}
+	return who, true
 }
 
 // asking is what asks about the box's sockets: it has to be opened within.

@@ -121,7 +121,7 @@ func TestHolderOfASocket(t *testing.T) {
 	if !ok || who.PID < 2 || !strings.Contains(who.Command, "203.0.113.9:99 who am I") {
 		t.Errorf("it is %+v, %v", who, ok)
 	}
-	if i := r.Instance.(*instance); i.group != nil && who.Exec != exec {
+	if who.Exec != exec {
 		t.Errorf("it is exec %q, not %q", who.Exec, exec)
 	}
 	background(t, r, nil, "call", "[2001:db8::5]:777")

@@ -28,6 +28,7 @@ const (
 	doAttach verb = "attach" // relay what ID writes to these files too
 	doDevice verb = "device" // give the box's TUN device
 	doAsk    verb = "ask"    // give what asks about the box's sockets
+	doWhose  verb = "whose"  // say which exec started the process PID
 	doDial   verb = "dial"   // connect to Port of the box, and give the connection
 )
 
@@ -43,6 +44,7 @@ type request struct {
 	Have   [2]bool       `json:"have,omitzero"`  // which of in and out come along
 	Last   bool          `json:"last,omitempty"` // the end of in is that of the exec's stdin
 	Port   int           `json:"port,omitempty"`
+	PID    int           `json:"pid,omitempty"`
 
 	fetches bool // a file is to come with the answer
 }
@@ -65,6 +67,7 @@ type reply struct {
 	Number    int               `json:"n"`
 	Error     *forkbox.Error    `json:"error,omitempty"`
 	Running   []string          `json:"running,omitempty"`
+	Exec      string            `json:"exec,omitempty"`
 	Ended     []exited          `json:"ended,omitempty"`
 	Processes []forkbox.Process `json:"processes,omitempty"`
 	Exited    *exited           `json:"exited,omitempty"`
