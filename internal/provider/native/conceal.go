@@ -25,13 +25,11 @@ func (c *concealment) lay(box forkbox.Box, trust func(ca string) map[string][]by
 	v.write("/etc/hostname", []byte(box.Name+"\n"))
 	v.write("/etc/hosts", hosts(box.Name))
 	if box.Net == forkbox.NetPolicy {
-		raw, _ := os.ReadFile("/etc/resolv.conf")
-		v.write("/etc/resolv.conf", resolvConf(raw))
+		raw, _ := os.ReadFile(resolvFile)
+		v.write(resolvFile, resolvConf(raw))
 	}
-	if box.Network.CA != "" && trust != nil {
-		for path, content := range trust(box.Network.CA) {
-			v.write(path, content)
-		}
+	for path, content := range trust(box.Network.CA) {
+		v.write(path, content)
 	}
 	return v
 }
@@ -45,10 +43,13 @@ type concealment struct {
 	hidden  []string // below these nothing of the host may be mounted
 }
 
-// veils remembers the last concealment.
+// veils remembers the last concealment, and the last files of a gate's.
 type veils struct {
 	mu   sync.Mutex
 	last *concealment
+
+	ca    string // whose files trust is
+	trust map[string][]byte
 }
 
 // concealmentAge is how long it is used again. Looking at some hundred places

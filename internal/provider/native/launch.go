@@ -322,7 +322,7 @@ func (p *Provider) stack(ids []string) (map[string][]string, error) {
 // layers makes what the overlays consist of: the veil, and the directories
 // that the box's changes go to.
 func (p *Provider) layers(ctx context.Context, pl *plan) error {
-	pl.veil = pl.concealed.lay(pl.box, p.trust)
+	pl.veil = pl.concealed.lay(pl.box, p.trusted)
 	if p.rootless && pl.onReality() {
 		if err := p.layer(ctx, pl, "/"); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -287,6 +288,30 @@ func whoIs(pid int) forkbox.Who {
 		}
 	}
 	return who
+}
+
+const resolvFile = "/etc/resolv.conf"
+
+// gateFiles are those that a box has instead of reality's, for its gate.
+func (p *Provider) gateFiles(box forkbox.Box) (paths []string) {
+	if box.Net == forkbox.NetPolicy {
+		paths = append(paths, resolvFile)
+	}
+	return slices.AppendSeq(paths, maps.Keys(p.trusted(box.Network.CA)))
+}
+
+// trusted is the files that make programs trust the gate, those of the last
+// certificate remembered.
+func (p *Provider) trusted(ca string) map[string][]byte {
+	if ca == "" || p.trust == nil {
+		return nil
+	}
+	p.veils.mu.Lock()
+	defer p.veils.mu.Unlock()
+	if p.veils.ca != ca {
+		p.veils.ca, p.veils.trust = ca, p.trust(ca)
+	}
+	return p.veils.trust
 }
 
 // resolvConf has names resolved by the gate, with the host's own search list

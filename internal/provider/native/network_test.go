@@ -219,6 +219,37 @@ func TestDeviceOutlivesTheDaemon(t *testing.T) {
 	heard(t, device, "still here")
 }
 
+// TestGateFilesAreHidden: what a box makes of its name server and of whom it
+// trusts is not what reality has there, so it lands only where somebody names it.
+func TestGateFilesAreHidden(t *testing.T) {
+	t.Parallel()
+	p, lab := lab(t)
+	if err := p.CanGate(); err != nil {
+		t.Skip(err)
+	}
+	p.Trust(func(ca string) map[string][]byte { return map[string][]byte{"/etc/forkbox-ca.pem": []byte(ca)} })
+	box := lab.Box(func(b *forkbox.Box) { b.Net, b.Network.CA = forkbox.NetPolicy, "the gate's" })
+	r := lab.Start(box)
+	if got := r.Sh("cat /etc/forkbox-ca.pem"); got != "the gate's" {
+		t.Errorf("it trusts %q", got)
+	}
+	if got := r.Sh("grep -c '^nameserver 198.18.0.1$' /etc/resolv.conf"); got != "1" {
+		t.Errorf("its name servers: %s", got)
+	}
+	if !root {
+		return // without root the files of /etc are nobody's to change
+	}
+	r.Sh("echo more >>/etc/resolv.conf; echo more >>/etc/forkbox-ca.pem; echo more >/etc/forkbox-other")
+	hidden := map[string]bool{}
+	must(t, p.Changes(context.Background(), box, func(c forkbox.Change, _ forkbox.Sides) error {
+		hidden[c.Path] = c.Hidden
+		return nil
+	}))
+	if !hidden["/etc/resolv.conf"] || !hidden["/etc/forkbox-ca.pem"] || hidden["/etc/forkbox-other"] || len(hidden) != 3 {
+		t.Errorf("hidden are %v", hidden)
+	}
+}
+
 func TestResolvConf(t *testing.T) {
 	t.Parallel()
 	got := string(resolvConf([]byte("# mine\nnameserver 192.0.2.1\nsearch corp.example example.com\n  options  ndots:2\nnameserver ::1\n")))
