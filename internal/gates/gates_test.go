@@ -136,6 +136,11 @@ func TestPrepare(t *testing.T) {
 	if !policy.Terminates("api.example.com", 443) || policy.Terminates("good.example.com", 443) {
 		t.Error("TLS ends at the gate for the wrong hosts")
 	}
+	must(t, h.Vault.Remove(0, "TOKEN"))
+	must(t, h.Prepare(&box)) // revoked; the box goes on without
+	if policy, err = h.policy(box); err != nil || policy.Terminates("api.example.com", 443) {
+		t.Errorf("after the secret was removed: %v", err)
+	}
 	must(t, h.Remove(box))
 	must(t, h.Remove(box))
 	if left, _ := os.ReadDir(h.Dir); len(left) != 0 {

@@ -21,14 +21,15 @@ func (h *House) Prepare(box *forkbox.Box) error {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(box.Network.Secrets)) {
-		if _, value, err := h.Vault.Get(box.Owner.UID, name); err != nil {
+		if box.Network.Secrets[name] != "" {
+			continue // it may be gone: who revokes one wants to change rules next
+		}
+		_, value, err := h.Vault.Get(box.Owner.UID, name)
+		clear(value)
+		if err != nil {
 			return err
-		} else {
-			clear(value)
 		}
-		if box.Network.Secrets[name] == "" {
-			box.Network.Secrets[name] = vault.Placeholder()
-		}
+		box.Network.Secrets[name] = vault.Placeholder()
 	}
 	if err := h.checkPinned(*box); err != nil {
 		return err

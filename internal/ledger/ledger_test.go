@@ -112,7 +112,7 @@ func TestFindUsesIndexes(t *testing.T) {
 	for query, want := range map[string]string{
 		sqlEvents: "USING INTEGER PRIMARY KEY", sqlEventsOfOwner: "INDEX events_by_owner", sqlEventsOfBox: "INDEX events_by_box",
 		sqlConns: "USING INTEGER PRIMARY KEY", sqlConnsOfOwner: "INDEX conns_by_owner", sqlConnsOfBox: "INDEX conns_by_box",
-		sqlLoseConns: "INDEX conns_open", sqlPruneBox: "INDEX conns_by_box", sqlPruneConns: "INDEX conns_by_time",
+		sqlLoseConns: "INDEX conns_open", sqlPruneBox: "INDEX conns_by_box", sqlPruneOwner: "INDEX conns_by_owner", sqlPruneConns: "INDEX conns_by_time",
 	} {
 		if events := plan(t, l, query, 1, 2, 3, 4); !strings.Contains(events, want) {
 			t.Errorf("no %s in the plan:\n%s", want, events)

@@ -8,19 +8,19 @@ import (
 
 // statements are prepared once: parsing SQL costs more than running it here.
 type statements struct {
-	addBox, updateBox, deleteBox, addExec, updateExec *sql.Stmt // write
-	addReceipt, updateReceipt, deleteReceipt          *sql.Stmt // write
-	box, boxes, boxesOf, find, exec, execs, lastExecs *sql.Stmt // read
-	receipt, receiptsOfOwner, receiptsOfBox           *sql.Stmt // read
-	addSnapshot, updateSnapshot, deleteSnapshot       *sql.Stmt // write
-	addTemplate, updateTemplate, deleteTemplate       *sql.Stmt // write
-	snapshots, snapshotsOf, template, templates       *sql.Stmt // read
-	snapshotNamed, snapshotLast, snapshotNames        *sql.Stmt // read
-	stacks                                            *sql.Stmt // read
-	addEvent                                          *sql.Stmt // write
-	events, eventsOfOwner, eventsOfBox                *sql.Stmt // read
-	saveConn, loseConns, pruneBox, pruneConns         *sql.Stmt // write
-	conns, connsOfOwner, connsOfBox                   *sql.Stmt // read
+	addBox, updateBox, deleteBox, addExec, updateExec     *sql.Stmt // write
+	addReceipt, updateReceipt, deleteReceipt              *sql.Stmt // write
+	box, boxes, boxesOf, find, exec, execs, lastExecs     *sql.Stmt // read
+	receipt, receiptsOfOwner, receiptsOfBox               *sql.Stmt // read
+	addSnapshot, updateSnapshot, deleteSnapshot           *sql.Stmt // write
+	addTemplate, updateTemplate, deleteTemplate           *sql.Stmt // write
+	snapshots, snapshotsOf, template, templates           *sql.Stmt // read
+	snapshotNamed, snapshotLast, snapshotNames            *sql.Stmt // read
+	stacks                                                *sql.Stmt // read
+	addEvent                                              *sql.Stmt // write
+	events, eventsOfOwner, eventsOfBox                    *sql.Stmt // read
+	saveConn, loseConns, pruneBox, pruneOwner, pruneConns *sql.Stmt // write
+	conns, connsOfOwner, connsOfBox                       *sql.Stmt // read
 }
 
 const (
@@ -97,12 +97,10 @@ const (
 	sqlLoseConns = `UPDATE conns SET state = 'lost', record = json_set(record, '$.state', 'lost') WHERE state = 'open'`
 	sqlPruneBox  = `DELETE FROM conns WHERE box = ?1 AND id <=
 		(SELECT id FROM conns WHERE box = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`
-	// Two searches, each by its own index.
-	sqlPruneConns = `DELETE FROM conns WHERE id < (SELECT max(id) FROM conns) AND id IN (
-		SELECT id FROM conns WHERE time < ?1
-		UNION ALL
-		SELECT id FROM conns WHERE id <= (SELECT max(id) FROM conns) - ?2)`
-	sqlConns = `SELECT record FROM
+	sqlPruneOwner = `DELETE FROM conns WHERE owner_uid = ?1 AND id <=
+		(SELECT id FROM conns WHERE owner_uid = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`
+	sqlPruneConns = `DELETE FROM conns WHERE time < ?1 AND id < (SELECT max(id) FROM conns)`
+	sqlConns      = `SELECT record FROM
 		(SELECT id, record FROM conns WHERE id > ?1 ORDER BY id DESC LIMIT ?2) ORDER BY id`
 	sqlConnsOfOwner = `SELECT record FROM
 		(SELECT id, record FROM conns WHERE owner_uid = ?3 AND id > ?1 ORDER BY id DESC LIMIT ?2) ORDER BY id`
@@ -158,6 +156,7 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 		{&s.saveConn, write, sqlSaveConn},
 		{&s.loseConns, write, sqlLoseConns},
 		{&s.pruneBox, write, sqlPruneBox},
+		{&s.pruneOwner, write, sqlPruneOwner},
 		{&s.pruneConns, write, sqlPruneConns},
 		{&s.conns, read, sqlConns},
 		{&s.connsOfOwner, read, sqlConnsOfOwner},
@@ -182,7 +181,7 @@ func (s *statements) close() error {
 		s.snapshotNamed, s.snapshotLast, s.snapshotNames, s.stacks,
 		s.addTemplate, s.updateTemplate, s.deleteTemplate, s.template, s.templates,
 		s.addEvent, s.events, s.eventsOfOwner, s.eventsOfBox,
-		s.saveConn, s.loseConns, s.pruneBox, s.pruneConns, s.conns, s.connsOfOwner, s.connsOfBox,
+		s.saveConn, s.loseConns, s.pruneBox, s.pruneOwner, s.pruneConns, s.conns, s.connsOfOwner, s.connsOfBox,
 	} {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())

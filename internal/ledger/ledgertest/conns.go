@@ -116,6 +116,13 @@ func connsArePruned(t *testing.T, l forkbox.Ledger) {
 	equal(t, connIDs(connsOf(t, l, "bbbbbbbbbbbb")), []int64{1})
 }
 
+// connsOfOthersStay, however many ids somebody uses up.
+func connsOfOthersStay(t *testing.T, l forkbox.Ledger) {
+	saveConns(t, l, conn(1, "bbbbbbbbbbbb", 1), conn(2, "aaaaaaaaaaaa", 2), conn(5_000_000, "aaaaaaaaaaaa", 2))
+	saveConns(t, l, conn(50_000_000, "cccccccccccc", 2))
+	equal(t, connIDs(connsOf(t, l, "bbbbbbbbbbbb")), []int64{1})
+}
+
 // oldConnsArePruned, but for the latest: ids go on from there.
 func oldConnsArePruned(t *testing.T, l forkbox.Ledger) {
 	old := func(id int64) forkbox.Conn {

@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t *testing.T) forkbox.Ledger) {
 		{"ConnsAreLost", connsAreLost},
 		{"ConnsOutliveTheirBox", connsOutliveTheirBox},
 		{"ConnsArePruned", connsArePruned},
+		{"ConnsOfOthersStay", connsOfOthersStay},
 		{"OldConnsArePruned", oldConnsArePruned},
 		{"NotFound", notFound},
 		{"ManyAtOnce", manyAtOnce},

@@ -43,6 +43,7 @@ type instance struct {
 	words     *forkbox.Exit             // how the kernel ended it
 	device    *os.File                  // of a spare: fetched ahead
 
+	looks   looks
 	asks    sync.Mutex
 	sockets *linux.Sockets // asks about the box's; nil before anybody did
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -192,7 +193,7 @@ func (i *instance) Holder(proto string, local, remote netip.AddrPort) (forkbox.W
 		return forkbox.Who{}, false
 	}
 	pids, link := i.members(), fmt.Sprintf("socket:[%d]", inode)
-	at := slices.IndexFunc(pids, func(pid int) bool { return holds(pid, link) })
+	at := slices.IndexFunc(pids, func(pid int) bool { return i.holds(pid, link) })
 	if at < 0 {
 		return forkbox.Who{}, false
 	}
@@ -248,16 +249,45 @@ func (i *instance) members() []int {
 	return slices.DeleteFunc(pids, func(pid int) bool { return pid == i.process.PID })
 }
 
-// mostFiles is how many open files of a process are looked at.
-const mostFiles = 4096
+// What is spent on finding holders is bounded, for a process and for all in a
+// second: a box with many open files could have the daemon work for it, beyond
+// any limit of its own.
+const (
+	mostFiles  = 4096
+	mostLooked = 20_000
+)
 
-func holds(pid int, link string) bool {
+// looks counts the open files that were looked at in a second.
+type looks struct {
+	mu    sync.Mutex
+	since time.Time
+	n     int
+}
+
+// afford says whether some more may be looked at.
+func (l *looks) afford(n int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); now.Sub(l.since) >= time.Second {
+		l.since, l.n = now, 0
+	}
+	l.n += n
+	return l.n <= mostLooked
+}
+
+func (i *instance) holds(pid int, link string) bool {
+	if !i.looks.afford(1) {
+		return false
+	}
 	dir, err := os.Open("/proc/" + strconv.Itoa(pid) + "/fd")
 	if err != nil {
 		return false
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(mostFiles)
+	if !i.looks.afford(len(names)) {
+		return false
+	}
 	return slices.ContainsFunc(names, func(name string) bool {
 		target, err := os.Readlink(dir.Name() + "/" + name)
 		return err == nil && target == link
