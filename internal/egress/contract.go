@@ -97,7 +97,7 @@ type Stats struct {
 	Open      int   // connections and sessions
 	In        int64 // bytes to the box, over all that have ended or are open
 	Out       int64 // bytes from it
-	Memory    int64 // bytes held in buffers of open connections, about
+	Memory    int64 // bytes held for open connections, about, without what the box has yet to take
 	Dropped   int64 // packets that were not even looked at or answered
 	HalfOpen  int64 // attempts that were ignored because too many were under way
 	Pins      int

@@ -22,7 +22,7 @@ func dialWorld(ctx context.Context, network, address string) (net.Conn, error) {
 	}
 	var stop func() bool
 	dialer := net.Dialer{
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepIdle, Interval: keepEvery, Count: -1},
+		KeepAlive: -1, // later, when nobody waits
 		Control: func(_, _ string, raw syscall.RawConn) error {
 			stop = context.AfterFunc(ctx, func() { shutdown(raw) })
 			if network == "tcp" {
@@ -39,4 +39,11 @@ func dialWorld(ctx context.Context, network, address string) (net.Conn, error) {
 		conn.Close()
 	}
 	return nil, context.Cause(ctx)
+}
+
+// keepAlive has the kernel find out when the other end has gone without a word.
+func keepAlive(conn net.Conn) {
+	if tcp, is := conn.(*net.TCPConn); is {
+		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: keepIdle, Interval: keepEvery, Count: -1})
+	}
 }

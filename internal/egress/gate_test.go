@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -232,6 +233,7 @@ func TestCloseEndsEverything(t *testing.T) {
 		dialing <- err
 	}()
 	for len(f.calls()) < 41 { // 20 of each kind, and the one that hangs
+		time.Sleep(time.Millisecond)
 	}
 	if err := f.gate.Close(); err != nil {
 		t.Fatal(err)

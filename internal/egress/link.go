@@ -2,7 +2,6 @@ package egress
 
 import (
 	"os"
-	"time"
 	"sync/atomic"
 	"syscall"
 
@@ -45,7 +44,6 @@ func (l *link) run() {
 		if err != nil {
 			return
 		}
-		if n < 70 && n > 33 && room.AsSlice()[33]&0x12 == 2 { zzRead = time.Now() } else if n == 53 { zz("4 data packet read", zzRead) } else if n > 33 && room.AsSlice()[33] == 0x10 { zz("2c ack read", zzRead) }
 		packet := room.AsSlice()[:n]
 		if !l.admit(packet) {
 			continue
@@ -101,9 +99,7 @@ func (l *link) sendLater(pkt *stack.PacketBuffer) {
 	view := pkt.ToView()
 	go func() {
 		defer view.Release()
-		zz("2a synack goroutine", zzRead)
 		l.send(view.AsSlice())
-		zz("2b synack written", zzRead)
 	}()
 }
 

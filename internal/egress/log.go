@@ -20,9 +20,9 @@ const (
 	// Beyond, they are one record per protocol: 100 000 ports tried in a second
 	// must not be 100 000 records.
 	foldLimit = 1024
-	// askLimit is how many attempts ask for their process at a time: that takes
-	// a millisecond each, and a flood would queue up behind it.
-	askLimit = 32
+	// askLimit is how many attempts ask for their process at a time: a flood
+	// would queue up behind it, and the daemon work for one box alone.
+	askLimit = 4
 )
 
 // log makes records of attempts. Refused ones that are alike become one.

@@ -11,7 +11,7 @@ import (
 // servePage tells a browser, or an agent, why it is refused, where it speaks
 // HTTP without TLS.
 func servePage(conn *boxConn, v forkbox.NetVerdict) {
-	conn.SetDeadline(time.Now().Add(peekTime))
+	conn.SetDeadline(time.Now().Add(peekTime)) // also for the first byte
 	said, err := conn.readHead(peekTime, classify)
 	if err != nil || said.kind != httpRequest && said.kind != odd {
 		conn.abort()

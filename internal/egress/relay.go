@@ -9,7 +9,6 @@ import (
 
 // relay is a connection between the box and the world.
 type relay struct {
-	zt time.Time
 	*flow
 	box   *boxConn
 	world net.Conn
@@ -27,16 +26,30 @@ type relay struct {
 func (c *relay) run(sniff bool) {
 	c.over = make(chan struct{})
 	go func() {
+		growStack()
 		defer close(c.over)
+		keepAlive(c.world)
 		c.download()
 	}()
-	zz("3b run", c.zt)
 	if !sniff || c.checkFirst() {
 		c.upload()
 	}
 	<-c.over
 	c.box.Close()
 }
+
+// growStack makes room for what the stack of protocols needs, in one step and
+// while there is little to move. Else the first packets of a connection find
+// their goroutine's stack too small, several times over.
+//
+//go:noinline
+func growStack() {
+	var room [12 << 10]byte
+	use(&room)
+}
+
+//go:noinline
+func use(*[12 << 10]byte) {}
 
 // cut ends both sides at once.
 func (c *relay) cut() {
@@ -71,17 +84,13 @@ func (c *relay) download() {
 }
 
 func (c *relay) writeWorld(data []byte) (int, error) {
-	zz("5 first data", c.zt)
 	n, err := c.world.Write(data)
-	zz("6 sent to world", c.zt)
 	c.out.Add(int64(n))
 	return n, err
 }
 
 func (c *relay) writeBox(data []byte) (int, error) {
-	zz("7 reply", c.zt)
 	n, err := c.box.Write(data)
-	zz("8 reply written", c.zt)
 	c.in.Add(int64(n))
 	return n, err
 }

@@ -60,7 +60,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
-// liar answers wrongly before it answers.
+// TestWrongAnswersAreIgnored has a server that answers wrongly before it answers.
 func TestWrongAnswersAreIgnored(t *testing.T) {
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

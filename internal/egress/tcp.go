@@ -12,24 +12,19 @@ import (
 	"gvisor.dev/gvisor/pkg/waiter"
 )
 
-const (
-	// dialTime is as long as a kernel tries to connect: who waits in the box
-	// sees it time out as it would without a gate.
-	dialTime = 2 * time.Minute
-	// handshakeTime is how long the box has to take a connection that is there.
-	handshakeTime = 15 * time.Second
-)
+// handshakeTime is how long the box has to take a connection that is there.
+const handshakeTime = 15 * time.Second
 
 // acceptTCP decides about a SYN. It runs in a goroutine of its own, of which
 // there are no more than are in flight or open, and serves the connection to
 // its end.
 func (g *Gate) acceptTCP(r *tcp.ForwarderRequest) {
+	growStack()
 	if !g.enter() {
 		r.Complete(true)
 		return
 	}
 	defer g.work.Done()
-	zt := zzRead
 	id := r.ID()
 	to := toAddrPort(id.LocalAddress, id.LocalPort)
 	from := socket{"tcp", toAddrPort(id.RemoteAddress, id.RemotePort), to}
@@ -41,7 +36,7 @@ func (g *Gate) acceptTCP(r *tcp.ForwarderRequest) {
 	switch {
 	case w.verdict.Allowed && g.reserve():
 		defer g.vacate()
-		g.connect(r, w, from, zt)
+		g.connect(r, w, from)
 	case w.verdict.Allowed:
 		g.refuse(r, g.tooMany(w.verdict), from)
 	case w.page:
@@ -67,28 +62,24 @@ func (g *Gate) tooMany(v forkbox.NetVerdict) forkbox.NetVerdict {
 }
 
 // connect reaches the real world, and then lets the box in: what cannot be
-// reached looks to the box as it is.
-func (g *Gate) connect(r *tcp.ForwarderRequest, w way, from socket, zt time.Time) {
-	zz("0 handler", zt)
-	ctx, cancel := context.WithTimeout(g.ctx, dialTime)
-	defer cancel()
-	world, err := w.dial(ctx)
+// reached looks to the box as it is. The host's kernel tries for as long as the
+// box's does, so who waits in the box sees it time out as without a gate.
+func (g *Gate) connect(r *tcp.ForwarderRequest, w way, from socket) {
+	world, err := w.dial(g.ctx)
 	if err != nil {
 		g.log.fail(failed(w.verdict, err), &from)
 		r.Complete(!timedOut(err))
 		return
 	}
 	defer world.Close()
-	zz("1 dialed", zt)
 	box, err := g.handshake(r)
 	if err != nil {
 		g.log.fail(failed(w.verdict, fmt.Errorf("the program did not wait for it: %w", err)), &from)
 		return
 	}
-	zz("3 handshake done", zt)
 	g.share.add(box.ep)
 	defer g.share.remove(box.ep)
-	c := &relay{zt: zt, box: box, world: world, dial: w.dial}
+	c := &relay{box: box, world: world, dial: w.dial}
 	c.flow = g.start(w, from, c.cut, box.held)
 	defer c.flow.end()
 	c.run(w.sniff)
@@ -106,14 +97,12 @@ func timedOut(err error) bool {
 }
 
 // handshake accepts a connection. The stack would wait for minutes for a box
-// that sent a SYN and says no more.
+// that sent a SYN and says no more. Close finds what is under way by itself.
 func (g *Gate) handshake(r *tcp.ForwarderRequest) (*boxConn, error) {
 	queue := new(waiter.Queue)
-	ctx, cancel := context.WithTimeout(g.ctx, handshakeTime)
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() { queue.Notify(waiter.WritableEvents) })
+	timer := time.AfterFunc(handshakeTime, func() { queue.Notify(waiter.WritableEvents) })
 	ep, err := r.CreateEndpoint(queue)
-	stop()
+	timer.Stop()
 	r.Complete(false)
 	if err != nil {
 		return nil, errors.New(err.String())

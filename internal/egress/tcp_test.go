@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -79,4 +81,39 @@ func TestRefusedNameHasNameAndPortOnRecord(t *testing.T) {
 			t.Errorf("the gate called %v", calls)
 		}
 	})
+}
+
+// TestManyConnectionsShareTheMemory has so many open that their buffers become
+// smaller than a packet.
+func TestManyConnectionsShareTheMemory(t *testing.T) {
+	const many = 600
+	f := open(t, "allow 203.0.113.1")
+	f.tcp("203.0.113.1:7", echo)
+	var conns []net.Conn
+	for range many {
+		conn, err := f.box.dial("tcp", "203.0.113.1:7")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		conns = append(conns, conn)
+	}
+	sent := bytes.Repeat([]byte("\x00all that"), 20_000)
+	var all sync.WaitGroup
+	for _, conn := range conns {
+		go func() {
+			conn.Write(sent)
+			conn.(interface{ CloseWrite() error }).CloseWrite()
+		}()
+		all.Go(func() {
+			if back, err := io.ReadAll(conn); err != nil || !bytes.Equal(back, sent) {
+				t.Errorf("%d bytes of %d came back, %v", len(back), len(sent), err)
+			}
+		})
+	}
+	all.Wait()
+	if s := f.gate.Stats(); s.In != many*int64(len(sent)) || s.Out != s.In {
+		t.Errorf("the gate counted %+v", s)
+	}
 }
