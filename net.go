@@ -79,6 +79,27 @@ type NetWish struct {
 	Found []NetRule `json:"found,omitempty"`
 }
 
+// MostRules is how many rules, and how many of anything else that a list has, a
+// network can have.
+const MostRules = 1000
+
+// Check refuses what is more than anybody means, before anybody works on it.
+func (w NetWish) Check() error {
+	const op = "read what network is asked for"
+	for _, n := range []int{len(w.Rules), len(w.HostPorts), len(w.Secrets), len(w.Terminate), len(w.Pinned), len(w.Found)} {
+		if n > MostRules {
+			return Errorf(Invalid, op, "a list has %d entries, and %d is the most", n, MostRules)
+		}
+	}
+	if w.Project == nil {
+		return nil
+	}
+	if w.Project.Project != nil || len(w.Project.Found) > 0 || w.Project.ProjectFile != "" {
+		return Errorf(Invalid, op, "a project has no project of its own")
+	}
+	return w.Project.Check()
+}
+
 // Port is one of a box's, published on the host's loopback.
 type Port struct {
 	Box  int `json:"box"`

@@ -138,6 +138,9 @@ func ungated(word string) bool {
 
 func checkNet(word string, wish forkbox.NetWish) error {
 	const op = "choose the network"
+	if err := wish.Check(); err != nil {
+		return err
+	}
 	if team := teamOf(word); team != "" && !validName(team) {
 		return forkbox.Errorf(forkbox.Invalid, op, "there is no network %q, and a team cannot be called so", word).
 			Hint("use --net none, policy or host").

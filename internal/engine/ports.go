@@ -9,7 +9,7 @@ import (
 )
 
 // maxPorts is how many ports one box publishes at most.
-const maxPorts = 100
+const maxPorts = 64
 
 // Publish makes a port of a box reachable on the host's loopback whenever the
 // box runs. With p.Host 0 a free port is chosen: for a box at rest when it is

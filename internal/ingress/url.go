@@ -35,8 +35,12 @@ func (i *Ingress) URL(box forkbox.Box, port int, dial Dial) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	at := place{label, port}
-	i.route(r, i.inlet(box), at, dial)
+	at, in := place{label, port}, i.inlet(box)
+	if in.routes[port] == nil && len(in.routes) >= portsPerBox {
+		return "", forkbox.Errorf(forkbox.Busy, opURL, "%d ports of box %s are open, which is the most", portsPerBox, box.Name).
+			Hint("stop the box to close them: forkbox stop %s", box.Name)
+	}
+	i.route(r, in, at, dial)
 	return "http://" + at.host() + ":" + strconv.Itoa(r.port), nil
 }
 

@@ -10,9 +10,9 @@ import (
 // What bounds a policy: a rule is a line that people write, and a list is one
 // that they can read.
 const (
-	MostText  = 1 << 10 // bytes of a rule
-	MostRules = 1000    // in a list
-	mostPorts = 64      // ports or ranges in a rule
+	MostText  = 1 << 10           // bytes of a rule
+	MostRules = forkbox.MostRules // in a list
+	mostPorts = 64                // ports or ranges in a rule
 )
 
 // Parse reads a rule:

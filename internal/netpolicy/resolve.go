@@ -23,6 +23,9 @@ type Host struct {
 // for the box, those of its project, those of the preset. Secrets have no
 // placeholders yet.
 func Resolve(wish forkbox.NetWish, host Host) (forkbox.Network, error) {
+	if err := wish.Check(); err != nil {
+		return forkbox.Network{}, err
+	}
 	project := forkbox.NetWish{}
 	if wish.Project != nil {
 		project = *wish.Project
