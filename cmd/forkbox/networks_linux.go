@@ -31,12 +31,16 @@ func (k *keeper) openNetworks(config policy.Network, log *slog.Logger) (err erro
 	if k.vault, err = vault.Open(filepath.Join(k.home, "secrets")); err != nil {
 		return err
 	}
+	own, err := remembered(gates.OwnAddresses)
+	if err != nil {
+		return forkbox.Wrap("find the host's own addresses", err)
+	}
 	k.provider.Trust(gates.Trust)
 	k.networks = networks{gates.New(gates.Config{
 		Dir: filepath.Join(k.home, "ca"), Vault: k.vault,
 		Default: config.Default, Floor: config.Floor,
 		Host:     netpolicy.Host{Preset: config.Preset, Project: config.Project, Find: ownRegistries},
-		Own:      remembered(gates.OwnAddresses),
+		Own:      own,
 		Resolver: egress.NewResolver(egress.ResolverConfig{Servers: config.DNS}),
 		Log:      log,
 	})}
@@ -52,16 +56,21 @@ func ownRegistries() []forkbox.NetRule { return registries.Find(registries.Optio
 // asked for with every connection, and seldom change.
 const addressesAge = 2 * time.Second
 
-func remembered(ask func() []netip.Addr) func() []netip.Addr {
+// remembered asks now and then. Where it cannot, for want of open files say, the
+// last answer goes on to count: to take the host's own addresses for others'
+// would open it to boxes.
+func remembered(ask func() ([]netip.Addr, error)) (func() []netip.Addr, error) {
+	last, err := ask()
+	at := time.Now()
 	var mu sync.Mutex
-	var last []netip.Addr
-	var at time.Time
 	return func() []netip.Addr {
 		mu.Lock()
 		defer mu.Unlock()
-		if at.IsZero() || time.Since(at) > addressesAge {
-			last, at = ask(), time.Now()
+		if time.Since(at) > addressesAge {
+			if now, err := ask(); err == nil {
+				last, at = now, time.Now()
+			}
 		}
 		return last
-	}
+	}, err
 }

@@ -145,9 +145,8 @@ func (g *gate) interceptor() (*intercept.Interceptor, error) {
 func (g *gate) check(t forkbox.NetTarget) forkbox.NetVerdict { return g.policy.Load().Request(t) }
 
 // OwnAddresses are those of this host's interfaces, loopback left out.
-func OwnAddresses() []netip.Addr {
-	var own []netip.Addr
-	list, _ := net.InterfaceAddrs()
+func OwnAddresses() (own []netip.Addr, err error) {
+	list, err := net.InterfaceAddrs()
 	for _, a := range list {
 		if n, ok := a.(*net.IPNet); ok {
 			if addr, ok := netip.AddrFromSlice(n.IP); ok && !addr.IsLoopback() {
@@ -155,5 +154,5 @@ func OwnAddresses() []netip.Addr {
 			}
 		}
 	}
-	return own
+	return own, err
 }
