@@ -44,6 +44,7 @@ type instance struct {
 	device    *os.File                  // of a spare: fetched ahead
 
 	looks   looks
+	callers callers
 	asks    sync.Mutex
 	sockets *linux.Sockets // asks about the box's; nil before anybody did
 }

@@ -13,13 +13,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/freezer"
 	"github.com/forkbox/forkbox/internal/linux"
 )
 
@@ -179,145 +177,6 @@ func (p *pid1) ownAddresses() []string {
 		list = append(list, gateway.IP4.Addr().String())
 	}
 	return list
-}
-
-// Holder finds the process behind a socket: by the socket's inode, among the
-// open files of the box's processes.
-func (i *instance) Holder(proto string, local, remote netip.AddrPort) (forkbox.Who, bool) {
-	sockets, err := i.asking()
-	if err != nil {
-		return forkbox.Who{}, false
-	}
-	inode, ok := sockets.Inode(proto, local, remote)
-	if !ok {
-		return forkbox.Who{}, false
-	}
-	pids, link := i.members(), fmt.Sprintf("socket:[%d]", inode)
-	at := slices.IndexFunc(pids, func(pid int) bool { return i.holds(pid, link) })
-	if at < 0 {
-		return forkbox.Who{}, false
-	}
-	who := whoIs(pids[at])
-	if who.Exec == "" { // without cgroups only init can tell
-		ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
-		defer cancel()
-		rep, _ := i.call(ctx, request{Verb: doWhose, PID: who.PID})
-		who.Exec = rep.Exec
-	}
-	return who, true
-}
-
-// asking is what asks about the box's sockets: it has to be opened within.
-func (i *instance) asking() (*linux.Sockets, error) {
-	i.asks.Lock()
-	defer i.asks.Unlock()
-	if i.sockets != nil {
-		return i.sockets, nil
-	}
-	file, err := i.fetch(context.Background(), request{Verb: doAsk})
-	if err != nil {
-		return nil, err
-	}
-	i.sockets, err = linux.OpenSockets(file)
-	return i.sockets, err
-}
-
-// closeNetwork closes what is open of the network of a box that has ended.
-func (i *instance) closeNetwork() {
-	i.asks.Lock()
-	defer i.asks.Unlock()
-	if i.sockets != nil {
-		i.sockets.Close()
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	closeAll(i.device)
-}
-
-// members are the box's processes, the youngest first: who has just made a
-// connection has often just begun.
-func (i *instance) members() []int {
-	var pids []int
-	if i.group != nil {
-		pids, _ = i.group.Pids()
-	}
-	if len(pids) == 0 {
-		pids = freezer.Descendants(i.process.PID)
-	}
-	slices.Sort(pids)
-	slices.Reverse(pids)
-	return slices.DeleteFunc(pids, func(pid int) bool { return pid == i.process.PID })
-}
-
-// What is spent on finding holders is bounded, for a process and for all in a
-// second: a box with many open files could have the daemon work for it, beyond
-// any limit of its own.
-const (
-	mostFiles  = 4096
-	mostLooked = 20_000
-)
-
-// looks counts the open files that were looked at in a second.
-type looks struct {
-	mu    sync.Mutex
-	since time.Time
-	n     int
-}
-
-// afford says whether some more may be looked at.
-func (l *looks) afford(n int) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := time.Now(); now.Sub(l.since) >= time.Second {
-		l.since, l.n = now, 0
-	}
-	l.n += n
-	return l.n <= mostLooked
-}
-
-func (i *instance) holds(pid int, link string) bool {
-	if !i.looks.afford(1) {
-		return false
-	}
-	dir, err := os.Open("/proc/" + strconv.Itoa(pid) + "/fd")
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(mostFiles)
-	if !i.looks.afford(len(names)) {
-		return false
-	}
-	return slices.ContainsFunc(names, func(name string) bool {
-		target, err := os.Readlink(dir.Name() + "/" + name)
-		return err == nil && target == link
-	})
-}
-
-// mostCommand is how much of a command line is told.
-const mostCommand = 256
-
-func whoIs(pid int) forkbox.Who {
-	dir := "/proc/" + strconv.Itoa(pid)
-	raw, _ := os.ReadFile(dir + "/cmdline")
-	raw = raw[:min(len(raw), mostCommand)]
-	who := forkbox.Who{Command: strings.ToValidUTF8(strings.TrimSpace(strings.ReplaceAll(string(raw), "\x00", " ")), "?")}
-	groups, _ := os.ReadFile(dir + "/cgroup")
-	for line := range strings.Lines(string(groups)) {
-		if _, id, ok := strings.Cut(strings.TrimSpace(line), "/x/"); ok {
-			who.Exec, _, _ = strings.Cut(id, "/")
-			break
-		}
-	}
-	status, _ := os.ReadFile(dir + "/status")
-	for line := range strings.Lines(string(status)) {
-		if numbers, ok := strings.CutPrefix(line, "NSpid:"); ok {
-			if f := strings.Fields(numbers); len(f) > 0 {
-				who.PID, _ = strconv.Atoi(f[len(f)-1])
-			}
-		}
-	}
-	return who
 }
 
 const resolvFile = "/etc/resolv.conf"
