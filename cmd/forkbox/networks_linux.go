@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -44,7 +45,7 @@ func (k *keeper) openNetworks(config policy.Network, log *slog.Logger) (err erro
 		Resolver: egress.NewResolver(egress.ResolverConfig{Servers: config.DNS}),
 		Log:      log,
 	})}
-	k.ports = ingress.New(ingress.Config{URLs: config.URLs, Log: log})
+	k.ports = ingress.New(ingress.Config{URLs: config.URLs, UID: os.Getuid(), Log: log})
 	return nil
 }
 

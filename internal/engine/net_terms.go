@@ -57,6 +57,9 @@ func (o *origin) heir(word string, wish forkbox.NetWish) (string, forkbox.NetWis
 // netTerms resolves the network of a new box.
 func (e *Engine) netTerms(who forkbox.Owner, word string, wish forkbox.NetWish, from *origin) (*netTerms, error) {
 	word, wish = from.heir(word, wish)
+	if word == "" && asksNet(wish) {
+		word = string(forkbox.NetPolicy) // whatever the host's default is
+	}
 	if err := checkNet(word, wish); err != nil {
 		return nil, err
 	}
@@ -66,7 +69,7 @@ func (e *Engine) netTerms(who forkbox.Owner, word string, wish forkbox.NetWish, 
 	}
 	// Nobody asked, so that nobody relies on it. To have less is said, and no
 	// danger; one that was asked for is an error.
-	if forkbox.CodeOf(err) == forkbox.Unsupported && word == "" && !asksNet(wish) {
+	if forkbox.CodeOf(err) == forkbox.Unsupported && word == "" {
 		return &netTerms{net: forkbox.NetNone, note: noNetNote + whyOf(err)}, nil
 	}
 	if err != nil {

@@ -38,7 +38,7 @@ func FuzzHost(f *testing.F) {
 // as what it was made of.
 func TestLabelsAreOnesOwn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l, owners := newLabels(), map[string]holder{}
+		l, owners := newLabels(1), map[string]holder{}
 		count := rapid.IntRange(1, 30).Draw(t, "boxes")
 		for n := range count {
 			box := forkbox.Box{ID: fmt.Sprintf("%012x", rapid.Uint32Max(3).Draw(t, "id")<<16+uint32(n))}
@@ -66,7 +66,7 @@ func TestLabelsAreOnesOwn(t *testing.T) {
 }
 
 func TestLabelsAreBounded(t *testing.T) {
-	l := newLabels()
+	l := newLabels(1)
 	kept := aBox("ffffffffffff", "kept", 1)
 	used := func(label string) bool { return label == "kept" }
 	_, _ = l.of(kept, used)

@@ -18,6 +18,8 @@ type Config struct {
 	// any free port. If empty it is 127.0.0.1:7357, or any free port where
 	// that one is taken.
 	URLs string
+	// UID is the daemon's user, whose boxes' URLs need not say whose they are.
+	UID int
 	// Connections is how many may be open at once, in all. If zero, as many as
 	// the process may well have files for, 4096 at most.
 	Connections int
@@ -60,7 +62,7 @@ func New(c Config) *Ingress {
 	}
 	return &Ingress{
 		urls: c.URLs, log: c.Log, all: &room{most: int64(most)},
-		boxes: map[string]*inlet{}, hosts: map[int]*published{}, names: newLabels(),
+		boxes: map[string]*inlet{}, hosts: map[int]*published{}, names: newLabels(c.UID),
 	}
 }
 

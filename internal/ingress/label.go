@@ -1,6 +1,10 @@
 package ingress
 
-import "github.com/forkbox/forkbox"
+import (
+	"strconv"
+
+	"github.com/forkbox/forkbox"
+)
 
 // labelsKept is how many labels are remembered, those in use aside.
 const labelsKept = 4096
@@ -12,16 +16,18 @@ type holder struct {
 	name string
 }
 
-// labels says what boxes are called in URLs: by their name, unless it belongs to
-// a box of another user's already. A label stays with its holder while the
-// daemon runs, so that nobody else gets the visitors of a box that is at rest.
+// labels says what boxes are called in URLs: by their name, and those of other
+// users than the daemon's own by their user as well. So nobody ever gets the
+// visitors of another's box, not even while it is at rest or the daemon is new.
+// Among one user's a label stays with its holder while the daemon runs.
 type labels struct {
+	own     int // the daemon's user
 	holders map[string]holder
 	given   map[holder]string
 }
 
-func newLabels() labels {
-	return labels{holders: map[string]holder{}, given: map[holder]string{}}
+func newLabels(own int) labels {
+	return labels{own: own, holders: map[string]holder{}, given: map[holder]string{}}
 }
 
 // of is the label of a box. used says which ones may not be forgotten.
@@ -30,7 +36,7 @@ func (l labels) of(box forkbox.Box, used func(string) bool) (string, error) {
 	if label, ok := l.given[who]; ok {
 		return label, nil
 	}
-	for _, label := range candidates(box) {
+	for _, label := range l.candidates(box) {
 		if _, has := l.holders[label]; !has && validLabel(label) {
 			l.forget(used)
 			l.holders[label], l.given[who] = who, label
@@ -43,12 +49,15 @@ func (l labels) of(box forkbox.Box, used func(string) bool) (string, error) {
 
 // candidates are what a box could be called, the best first. Its id fits always
 // and is nobody else's name: the engine lets no box be called like an id.
-func candidates(box forkbox.Box) []string {
-	var found []string
-	found = append(found, box.Name)
+func (l labels) candidates(box forkbox.Box) []string {
+	name := box.Name
+	if box.Owner.UID != l.own {
+		name += "-u" + strconv.Itoa(box.Owner.UID)
+	}
+	found := []string{name}
 	for _, n := range []int{4, 8} {
 		if len(box.ID) > n {
-			found = append(found, box.Name+"-"+box.ID[:n])
+			found = append(found, name+"-"+box.ID[:n])
 		}
 	}
 	return append(found, box.ID)

@@ -48,7 +48,26 @@ func (i *Ingress) Publish(box forkbox.Box, p forkbox.Port, dial Dial) (forkbox.P
 		return forkbox.Port{}, forkbox.Errorf(forkbox.Busy, opPublish, "%d ports of box %s are published, which is the most", portsPerBox, box.Name).
 			Hint("open them by URL instead: forkbox open %s %d", box.Name, p.Box)
 	}
+	if err := i.afford(box); err != nil {
+		return forkbox.Port{}, err
+	}
 	return i.publish(in, box, p, dial)
+}
+
+// afford keeps the listeners of one user, and of all, from taking the files that
+// the rest of the daemon needs.
+func (i *Ingress) afford(box forkbox.Box) error {
+	most, theirs := int(i.all.most), 0
+	for _, p := range i.hosts {
+		if p.box.Owner.UID == box.Owner.UID {
+			theirs++
+		}
+	}
+	if len(i.hosts) < most && theirs < max(1, most/2) {
+		return nil
+	}
+	return forkbox.Errorf(forkbox.Busy, opPublish, "%d ports of boxes are published, %d of them yours, which is the most", len(i.hosts), theirs).
+		Hint("take some back: forkbox port BOX --rm PORT")
 }
 
 func (i *Ingress) publish(in *inlet, box forkbox.Box, p forkbox.Port, dial Dial) (forkbox.Port, error) {

@@ -281,7 +281,7 @@ func TestWhereURLsAreServed(t *testing.T) {
 
 // Two daemons of one machine both have URLs.
 func TestDefaultPortOfURLsMayBeTaken(t *testing.T) {
-	one, two := New(Config{}), New(Config{})
+	one, two := New(Config{UID: 1000}), New(Config{UID: 1000})
 	defer one.Shutdown()
 	defer two.Shutdown()
 	first := openURL(t, one, try, 3000, web(t, says("one")).dial)

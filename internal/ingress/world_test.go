@@ -29,6 +29,7 @@ func newIngress(t *testing.T, c Config) *Ingress {
 	if c.URLs == "" {
 		c.URLs = "127.0.0.1:0"
 	}
+	c.UID = try.Owner.UID
 	i := New(c)
 	t.Cleanup(func() {
 		i.Shutdown()

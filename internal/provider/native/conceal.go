@@ -5,6 +5,7 @@ package native
 import (
 	"bytes"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,7 +24,7 @@ import (
 func (c *concealment) lay(box forkbox.Box, trust func(ca string) map[string][]byte) *veil {
 	v := c.veil.clone()
 	v.write("/etc/hostname", []byte(box.Name+"\n"))
-	v.write("/etc/hosts", hosts(box.Name))
+	v.write("/etc/hosts", hosts(box.Name, box.Net))
 	if box.Net == forkbox.NetPolicy {
 		raw, _ := os.ReadFile(resolvFile)
 		v.write(resolvFile, resolvConf(raw))
@@ -164,9 +165,27 @@ func ownerOf(st os.FileInfo) (uid, gid int) {
 	return int(sys.Uid), int(sys.Gid)
 }
 
-// hosts is reality's /etc/hosts with the box's own name in it.
-func hosts(name string) []byte {
+// hosts is reality's /etc/hosts with the box's own name in it. Where names are
+// for the gate to resolve, which knows the rest of it, only loopback is there:
+// an address that the gate did not give out for a name is reached by no name.
+func hosts(name string, net forkbox.Net) []byte {
 	raw, _ := os.ReadFile("/etc/hosts")
+	if net == forkbox.NetPolicy {
+		raw = onlyLoopback(raw)
+	}
 	raw = append(bytes.TrimRight(raw, "\n"), '\n')
 	return append(raw, "127.0.1.1\t"+name+"\n"...)
+}
+
+func onlyLoopback(hosts []byte) (kept []byte) {
+	for line := range bytes.Lines(hosts) {
+		f := bytes.Fields(line)
+		if len(f) == 0 || f[0][0] == '#' {
+			continue
+		}
+		if addr, err := netip.ParseAddr(string(f[0])); err == nil && addr.IsLoopback() {
+			kept = append(kept, line...)
+		}
+	}
+	return kept
 }

@@ -250,6 +250,16 @@ func TestGateFilesAreHidden(t *testing.T) {
 	}
 }
 
+// TestNamesAreForTheGate: what the host's own file of names says is the gate's to
+// know, which gives out addresses.
+func TestNamesAreForTheGate(t *testing.T) {
+	t.Parallel()
+	got := string(onlyLoopback([]byte("# mine\n127.0.0.1 localhost\n203.0.113.5 git.example.com\n  ::1 ip6-localhost\nfe80::1%lo x\n127.0.1.1 this\n\nnonsense")))
+	if want := "127.0.0.1 localhost\n  ::1 ip6-localhost\n127.0.1.1 this\n"; got != want {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestResolvConf(t *testing.T) {
 	t.Parallel()
 	got := string(resolvConf([]byte("# mine\nnameserver 192.0.2.1\nsearch corp.example example.com\n  options  ndots:2\nnameserver ::1\n")))

@@ -102,7 +102,7 @@ func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
 		return nil
 	}
 	p.spares.later(func() { _ = p.store.Remove(context.WithoutCancel(ctx), s.id) })
-	if err := s.instance.claim(plan.box.Name); err != nil {
+	if err := s.instance.claim(plan.box); err != nil {
 		_ = s.instance.Stop(context.WithoutCancel(ctx), 0)
 		return nil
 	}
@@ -261,8 +261,8 @@ func (s *spares) clear(ctx context.Context) error {
 
 // claim gives a spare the name of its box. It does not wait: init does what it
 // is told in order, so an exec comes after it, and ends if it cannot.
-func (i *instance) claim(name string) error {
-	return i.conn.Send(request{Verb: doClaim, ID: name, Hosts: hosts(name)})
+func (i *instance) claim(box forkbox.Box) error {
+	return i.conn.Send(request{Verb: doClaim, ID: box.Name, Hosts: hosts(box.Name, box.Net)})
 }
 
 // id is the box's: a spare's changes when it is taken.
