@@ -77,6 +77,8 @@ func (e *Engine) followConns(ctx context.Context, op string, uid int, box string
 		case <-f.wake:
 		case <-e.ctx.Done():
 			return errClosing(op)
+		case <-f.gone:
+			return nil
 		case <-ctx.Done():
 			return nil
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/forkbox/forkbox"
@@ -113,6 +114,33 @@ func TestConnLogIsFollowed(t *testing.T) {
 }
 
 // A follower that reads slowly holds up nobody and costs a bounded memory.
+// TestFollowingEndsWithTheBox: whoever follows a box that is removed need not
+// wait for ever.
+func TestFollowingEndsWithTheBox(t *testing.T) {
+	w := newNetWorld(t)
+	b := w.make(CreateSpec{Name: "one"})
+	w.exec("one")
+	w.nets.gate(b.ID).refuse("a.example.com")
+	heard, done := make(chan bool, 100), make(chan error, 1)
+	go func() {
+		done <- w.ConnLog(t.Context(), ada, "one", 0, 0, true, func(forkbox.Conn) error { heard <- true; return nil })
+	}()
+	<-heard
+	check(t, w.Remove(t.Context(), ada, "one", true))
+	check(t, <-done)
+}
+
+// TestEventsOfRulesAreShort however many rules there are.
+func TestEventsOfRulesAreShort(t *testing.T) {
+	rules := make([]string, 1000)
+	for i := range rules {
+		rules[i] = strings.Repeat("x", 1000)
+	}
+	if text := changeText(rules, true); len(text) > 2000 || !strings.Contains(text, "and 995 more") {
+		t.Errorf("%d bytes", len(text))
+	}
+}
+
 func TestSlowFollower(t *testing.T) {
 	var f followers
 	slow := f.join(ada.UID, "")

@@ -251,6 +251,7 @@ func (e *Engine) discard(ctx context.Context, box forkbox.Box) error {
 	}
 	e.queue.exists(box, -1)
 	e.dropSeries(box.ID)
+	e.followers.end(box.ID)
 	return nil
 }
 

@@ -18,6 +18,7 @@ type follower struct {
 	uid  int
 	box  string // all if empty
 	wake chan struct{}
+	gone chan struct{} // closed when the box is
 
 	mu    sync.Mutex
 	queue []forkbox.Conn
@@ -26,7 +27,7 @@ type follower struct {
 const followerRoom = 10_000
 
 func (f *followers) join(uid int, box string) *follower {
-	one := &follower{uid: uid, box: box, wake: make(chan struct{}, 1)}
+	one := &follower{uid: uid, box: box, wake: make(chan struct{}, 1), gone: make(chan struct{})}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.all == nil {
@@ -40,6 +41,18 @@ func (f *followers) leave(one *follower) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.all, one)
+}
+
+// end lets go of those who follow a box that was removed.
+func (f *followers) end(box string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for one := range f.all {
+		if one.box == box {
+			delete(f.all, one)
+			close(one.gone)
+		}
+	}
 }
 
 func (f *followers) tell(conns []forkbox.Conn) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -42,7 +43,12 @@ func (e *Engine) Allow(ctx context.Context, who forkbox.Owner, ref string, rules
 }
 
 func changeText(rules []string, remove bool) string {
-	text := strings.Join(rules, ", ")
+	const few = 5 // a list as long as allowed would be an event of a megabyte
+	text := strings.Join(rules[:min(few, len(rules))], ", ")
+	text = text[:min(len(text), 1000)]
+	if more := len(rules) - few; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
 	if remove {
 		return "removed " + text
 	}

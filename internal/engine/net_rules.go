@@ -35,17 +35,20 @@ func withoutRules(op string, box forkbox.Box, own, rules []string) ([]string, er
 	if err := someRules(op, rules); err != nil {
 		return nil, err
 	}
-	shown := shownRules(box, own)
+	called := map[string][]int{} // where the rules are that each name means
+	for i, r := range shownRules(box, own) {
+		for _, name := range append(namesOf(own[i]), namesOf(r)...) {
+			called[name] = append(called[name], i)
+		}
+	}
 	gone := map[int]bool{}
 	for _, r := range rules {
-		found := false
-		for i := range own {
-			if named(tidy(r), own[i]) || named(tidy(r), shown[i]) {
-				gone[i], found = true, true
-			}
-		}
-		if !found {
+		at := called[tidy(r)]
+		if len(at) == 0 {
 			return nil, noRule(op, box, r)
+		}
+		for _, i := range at {
+			gone[i] = true
 		}
 	}
 	var left []string
@@ -82,22 +85,22 @@ func shownRules(box forkbox.Box, own []string) []string {
 func noRule(op string, box forkbox.Box, rule string) error {
 	err := forkbox.Errorf(forkbox.NotFound, op, "%s has no rule %q of its own", box.Name, rule)
 	for _, r := range box.Network.Rules {
-		if what, _ := verdictOf(r.Rule); named(tidy(rule), r.Rule) && what == "allow" {
+		if what, _ := verdictOf(r.Rule); slices.Contains(namesOf(r.Rule), tidy(rule)) && what == "allow" {
 			return err.Hint("it is from %s; a rule in front of it decides: forkbox net deny %s RULE", r.From, box.Name)
 		}
 	}
 	return err.Hint("forkbox net show %s lists them", box.Name)
 }
 
-// named says whether what somebody typed means a rule: all of it, or what it is
+// namesOf is what somebody may type who means a rule: all of it, or what it is
 // about.
-func named(typed, rule string) bool {
+func namesOf(rule string) []string {
 	rule = tidy(rule)
-	if typed == rule {
-		return true
+	names := []string{rule}
+	if what, ok := verdictOf(rule); ok {
+		names = append(names, strings.TrimPrefix(rule, what+" "))
 	}
-	what, ok := verdictOf(rule)
-	return ok && typed == strings.TrimPrefix(rule, what+" ")
+	return names
 }
 
 // verdictOf is a rule's first word.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/netip"
@@ -131,37 +132,89 @@ func (i *instance) fetch(ctx context.Context, req request) (*os.File, error) {
 	return rep.files[0], nil
 }
 
-// Dial has init connect to a port of the box's own loopback, and takes over the
-// connection: so it reaches what listens there only.
+// Dial has init connect to a port of the box's own loopback, so that it reaches
+// what listens there only, and relay what is said. Init does not send the
+// connection itself: root in the box could get hold of it, and would share its
+// settings with the daemon, such as whether a read waits for ever.
 func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
-	file, err := i.fetch(ctx, request{Verb: doDial, Port: port})
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	conn, err := net.FileConn(file)
+	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, forkbox.Wrap("connect to the box", err)
 	}
-	if _, ok := conn.(*net.TCPConn); !ok {
-		conn.Close()
-		return nil, gone(doDial, errors.New("init sent something else than a connection"))
+	defer theirs.Close()
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	if _, err := i.call(ctx, request{Verb: doDial, Port: port}, theirs); err != nil {
+		ours.Close()
+		return nil, err
 	}
-	return conn, nil
+	return ours, nil
+}
+
+func socketPair() (net.Conn, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "ours"), os.NewFile(uintptr(fds[1]), "theirs")
+	defer ours.Close()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		theirs.Close()
+	}
+	return conn, theirs, err
 }
 
 // dialLimit is how long a connection within the box may take.
 const dialLimit = 5 * time.Second
 
-// dial is init's part. Servers listen on the loopback of one or the other
-// family, or only on the box's address.
-func (p *pid1) dial(port int) (*os.File, error) {
+// dial is init's part.
+func (p *pid1) dial(port int, files []*os.File) error {
+	defer closeAll(files...)
+	if len(files) != 1 {
+		return forkbox.Errorf(forkbox.Invalid, "connect to the box", "there is no one to relay to")
+	}
+	daemon, err := net.FileConn(files[0])
+	if err != nil {
+		return err
+	}
+	box, err := p.reach(port)
+	if err != nil {
+		daemon.Close()
+		return err
+	}
+	go bridge(daemon, box)
+	return nil
+}
+
+// bridge carries both ways until both have said all.
+func bridge(a, b net.Conn) {
+	defer a.Close()
+	defer b.Close()
+	back := make(chan struct{})
+	go func() { carry(a, b); close(back) }()
+	carry(b, a)
+	<-back
+}
+
+func carry(to, from net.Conn) {
+	if _, err := io.Copy(to, from); err != nil {
+		to.Close() // the other end broke off, and so does this one
+		return
+	}
+	if half, ok := to.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}
+
+// reach tries the box's addresses: servers listen on the loopback of one or the
+// other family, or only on the box's address.
+func (p *pid1) reach(port int) (net.Conn, error) {
 	var first error
 	for _, host := range p.ownAddresses() {
 		conn, err := net.DialTimeout("tcp", net.JoinHostPort(host, strconv.Itoa(port)), dialLimit)
 		if err == nil {
-			defer conn.Close()
-			return conn.(*net.TCPConn).File()
+			return conn, nil
 		}
 		if first == nil {
 			first = forkbox.Errorf(forkbox.Unavailable, "connect to port "+strconv.Itoa(port)+" of the box", "%w", err).

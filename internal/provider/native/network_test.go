@@ -158,7 +158,7 @@ func TestDialReachesTheBoxsLoopback(t *testing.T) {
 		conn := dialUntil(t, inst, port)
 		_, err = io.WriteString(conn, "hello "+at)
 		must(t, err)
-		must(t, conn.(*net.TCPConn).CloseWrite())
+		must(t, conn.(*net.UnixConn).CloseWrite())
 		if got, err := io.ReadAll(conn); string(got) != "hello "+at {
 			t.Errorf("%s echoes %q, %v", at, got, err)
 		}

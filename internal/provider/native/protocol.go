@@ -29,7 +29,7 @@ const (
 	doDevice verb = "device" // give the box's TUN device
 	doAsk    verb = "ask"    // give what asks about the box's sockets
 	doWhose  verb = "whose"  // say which exec started the process PID
-	doDial   verb = "dial"   // connect to Port of the box, and give the connection
+	doDial   verb = "dial"   // connect to Port of the box, and relay
 )
 
 type request struct {
