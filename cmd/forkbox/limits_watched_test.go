@@ -55,7 +55,7 @@ func TestLimitsRefused(t *testing.T) {
 	values := map[forkbox.Resource]string{
 		forkbox.CPUs: "1", forkbox.Memory: "256m", forkbox.Swap: "0", forkbox.Pids: "200", forkbox.Disk: "64m", forkbox.Inodes: "5000",
 		forkbox.ReadBytes: "10m", forkbox.WriteBytes: "10m", forkbox.ReadOps: "100", forkbox.WriteOps: "100",
-		forkbox.Files: "100", forkbox.Kept: "1m", forkbox.Timeout: "1h", forkbox.TTL: "1h", forkbox.Idle: "1h",
+		forkbox.Bandwidth: "1m", forkbox.Connections: "100", forkbox.Files: "100", forkbox.Kept: "1m", forkbox.Timeout: "1h", forkbox.TTL: "1h", forkbox.Idle: "1h",
 	}
 	enforced := forkbox.Limits{}
 	for _, r := range forkbox.Resources {

@@ -330,5 +330,7 @@ func (p *Provider) Close() error {
 	if p.groups == nil {
 		return nil
 	}
-	return p.groups.Close()
+	// What was still busy when this daemon began, a spare that another one was
+	// making when it was killed, has ended by now.
+	return errors.Join(p.groups.Sweep(), p.groups.Close())
 }
