@@ -287,7 +287,6 @@ func (p *plan) kernelViews(s *linux.Script) {
 	}
 	for _, m := range p.proc {
 		switch {
-		case m.path == hostInterfaces && p.box.Net == forkbox.NetHost:
 		case m.readOnly:
 			s.Bind(p.at(m.path), p.at(m.path), unix.MOUNT_ATTR_RDONLY, false)
 		case m.dir:

@@ -260,7 +260,8 @@ func (i *instance) Root() (*os.File, error) {
 
 func (i *instance) Stop(ctx context.Context, grace forkbox.Grace) error {
 	// Who stands still hears no TERM and, in a group of version 1, no KILL.
-	if err := i.Resume(context.WithoutCancel(ctx)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	// One that has just ended has no group any more: none at all, or none to write to.
+	if err := i.Resume(context.WithoutCancel(ctx)); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ENODEV) {
 		return err
 	}
 	patience := time.Duration(0)
