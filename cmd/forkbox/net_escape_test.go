@@ -16,7 +16,8 @@ import (
 type attempt struct {
 	name string
 	argv []string
-	// record is what has to be on record. Nothing where the attempt never gets
+	// record is what has to be on record, and no other attempt can be taken for:
+	// each has a port of its own. Nothing where the attempt never gets
 	// to the gate: the comment beside it says why.
 	record want
 	// mute is that who tries cannot know that it failed: a packet was sent, and
@@ -123,11 +124,11 @@ func (w *netWorld) attemptsByAddress(at aims) []attempt {
 	return []attempt{
 		{name: "a Go program", argv: w.inside("dial", "tcp", at.four+":443"), record: to(443)},
 		{name: "a Go program by IPv6", argv: w.inside("dial", "tcp", "["+at.six+"]:443"), record: to6(443)},
-		{name: "curl", argv: sh(`curl -sSk --noproxy '*' https://$1/`, at.four), record: to(443)},
-		{name: "curl by IPv6", argv: sh(`curl -sSgk "https://[$1]/"`, at.six), record: to6(443)},
+		{name: "curl", argv: sh(`curl -sSk --noproxy '*' https://$1:2001/`, at.four), record: to(2001)},
+		{name: "curl by IPv6", argv: sh(`curl -sSgk "https://[$1]:2001/"`, at.six), record: to6(2001)},
 		{name: "proxy variables unset", argv: sh(`env -i PATH="$PATH" curl -sS --noproxy '*' http://$1:8080/`, at.four), record: to(8080)},
-		{name: "python", argv: []string{"/usr/bin/python3", "-c", "import socket,sys; socket.create_connection((sys.argv[1], 22))", at.four}, record: to(22)},
-		{name: "node", argv: []string{"node", "-e", `require("net").connect(7, process.argv[1], () => process.exit(0)).on("error", e => { console.log(e.code); process.exit(1) })`, at.four}, record: to(7)},
+		{name: "python", argv: []string{"/usr/bin/python3", "-c", "import socket,sys; socket.create_connection((sys.argv[1], 2002))", at.four}, record: to(2002)},
+		{name: "node", argv: []string{"node", "-e", `require("net").connect(2003, process.argv[1], () => process.exit(0)).on("error", e => { console.log(e.code); process.exit(1) })`, at.four}, record: to(2003)},
 		{name: "ssh", argv: sh(`ssh -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null root@$1 id`, at.four), record: to(22)},
 		{name: "git", argv: sh(`git ls-remote git://$1/repo.git`, at.four), record: to(9418)},
 		{name: "IPv4 in IPv6", argv: w.inside("mapped", at.four, "8443"), record: to(8443)},

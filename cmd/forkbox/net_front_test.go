@@ -24,11 +24,24 @@ func newFronted(t *testing.T, flags ...string) fronted {
 	return f
 }
 
+// alone is the same for a test within the test, with a box of its own: what is
+// on record there is nobody else's doing.
+func (f fronted) alone(t *testing.T, number int) fronted {
+	f.netWorld = f.as(t)
+	f.box = f.makeBox(fmt.Sprint("prisoner", number), "--allow", f.good)
+	return f
+}
+
 // unheard says that no web server got a request for the other name.
 func (f fronted) unheard() {
 	f.Helper()
 	if got := f.got(f.evil); len(got) > 0 {
 		f.Errorf("the world got %+v", got)
+	}
+	for _, r := range f.got(f.Server4) {
+		if r.URI == "/smuggled" || r.URI == "/second" || r.URI == "/none" {
+			f.Errorf("the world got %+v", r)
+		}
 	}
 }
 
@@ -40,7 +53,7 @@ func TestPromise8Fronting(t *testing.T) {
 	raw := func(text string) []string { return f.inside("say", "tcp", f.good+":80", text) }
 	chunked := "POST / HTTP/1.1\r\nHost: %s\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: %s\r\n\r\n"
 	lengths := "POST / HTTP/1.1\r\nHost: %s\r\nContent-Length: 0\r\nContent-Length: 60\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: %s\r\n\r\n"
-	for _, a := range []struct {
+	for i, a := range []struct {
 		name string
 		argv []string
 		port int
@@ -58,7 +71,7 @@ func TestPromise8Fronting(t *testing.T) {
 		{"an upgrade to HTTP/2", sh(`curl -sSf --http2 -H "Host: $2" http://$1/`, f.good, f.evil), 80},
 	} {
 		t.Run(a.name, func(t *testing.T) {
-			f := fronted{f.as(t), f.box, f.good, f.evil}
+			f := f.alone(t, i)
 			if out := f.failsIn(f.box, a.argv...); hung.MatchString(out) {
 				t.Errorf("it was not refused, only not answered: %s", out)
 			}
@@ -94,6 +107,7 @@ func TestPromise8FrontingSlowly(t *testing.T) {
 	t.Parallel()
 	f := newFronted(t)
 	to, secure := f.good+":80", f.good+":443"
+	number := 0
 	for name, argv := range map[string][]string{
 		"the method":       f.inside("dribble", to, "G", "ET / HTTP/1.1\r\nHost: "+f.evil+"\r\nConnection: close\r\n\r\n"),
 		"the whole method": f.inside("dribble", to, "GET", " / HTTP/1.1\r\nHost: "+f.evil+"\r\nConnection: close\r\n\r\n"),
@@ -103,6 +117,8 @@ func TestPromise8FrontingSlowly(t *testing.T) {
 		"TLS":              f.inside("dribble", secure, "tls", f.evil),
 		"by the way":       f.inside("dribble", to, "X", " / HTTP/1.1\r\nHost: "+f.evil+"\r\nConnection: close\r\n\r\n"),
 	} {
+		number++
+		f := f.alone(t, number)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := fronted{f.as(t), f.box, f.good, f.evil}
@@ -121,73 +137,4 @@ func TestPromise8FrontingSlowly(t *testing.T) {
 			t.Errorf("it got %s", out)
 		}
 	})
-}
-
-// TestPromise8FrontingTerminated: where TLS ends at the gate, what is within it
-// is judged as well. (Elsewhere only the server and the client can see it.)
-func TestPromise8FrontingTerminated(t *testing.T) {
-	t.Parallel()
-	f := newFronted(t)
-	f.box = f.makeBox("seen", "--allow", f.good, "--terminate", f.good)
-	for _, proto := range []string{"--http1.1", "--http2"} {
-		out := f.failsIn(f.box, sh(`curl -sS --fail-with-body `+proto+` -H "Host: $2" https://$1/`, f.good, f.evil)...)
-		if !strings.Contains(out, f.evil) {
-			t.Errorf("it does not say why: %s", out)
-		}
-	}
-	f.unheard()
-	f.recorded(f.box, want{state: forkbox.ConnRefused, host: f.evil, port: 443})
-	if out := f.works(f.box, sh(`curl -sSf https://$1/`, f.good)...); !strings.Contains(out, "hello from "+f.good) {
-		t.Errorf("the host itself: %s", out)
-	}
-}
-
-// TestPromise8WrongCertificate: a server that cannot prove its name gets no
-// request through the gate.
-func TestPromise8WrongCertificate(t *testing.T) {
-	t.Parallel()
-	w := newNetWorld(t)
-	liar := w.name("liar")
-	box := w.makeBox("careful", "--allow", liar, "--terminate", liar)
-	out := w.failsIn(box, sh(`curl -sS --fail-with-body https://$1/`, liar)...)
-	if !strings.Contains(out, "502") || !strings.Contains(out, "certificate") {
-		t.Errorf("it does not say what is wrong: %s", out)
-	}
-	if got := w.got(liar); len(got) > 0 {
-		t.Errorf("the server got %+v", got)
-	}
-}
-
-// TestNetHTTPRules: methods and paths, also in disguise.
-func TestNetHTTPRules(t *testing.T) {
-	t.Parallel()
-	w := newNetWorld(t)
-	api := w.name("api")
-	box := w.makeBox("reader", "--deny", api+"/admin/**", "--allow", "GET,HEAD "+api+"/repos/**", "--allow", "POST "+api+"/reflect")
-	for _, line := range []string{"GET /repos/a", "HEAD /repos/a/b", "POST /reflect"} {
-		method, path, _ := strings.Cut(line, " ")
-		flag := map[string]string{"HEAD": "-I"}[method]
-		w.works(box, sh(`curl -sSf `+flag+` -X $1 "https://$2$3"`, method, api, path)...)
-	}
-	for _, line := range []string{
-		"POST /repos/a", "DELETE /repos/a", "GET /other", "GET /repos/../admin/x", "GET /repos/%2e%2e/other", "GET /repos/..%2fother",
-		"GET //other", "GET /repos/a/..;/..;/other", "GET /repos%2f..%2fother", `GET /repos/a\..\..\other`,
-	} {
-		t.Run(line, func(t *testing.T) {
-			w := w.as(t)
-			method, path, _ := strings.Cut(line, " ")
-			out := w.failsIn(box, sh(`curl -sS --fail-with-body --path-as-is -X $1 "https://$2$3"`, method, api, path)...)
-			for _, word := range []string{"403", "forkbox net allow reader"} {
-				if !strings.Contains(out, word) {
-					t.Errorf("the refusal does not say %q: %s", word, out)
-				}
-			}
-			w.recorded(box, want{state: forkbox.ConnRefused, host: api, port: 443, method: method})
-		})
-	}
-	for _, r := range w.got(api) {
-		if !strings.HasPrefix(r.URI, "/repos/a") && r.URI != "/reflect" {
-			t.Errorf("the server got %s %s", r.Method, r.URI)
-		}
-	}
 }

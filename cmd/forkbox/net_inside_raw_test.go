@@ -3,18 +3,11 @@
 package main
 
 import (
-	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
-	"strings"
-	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -173,153 +166,9 @@ func insideFrame(args []string) (string, error) {
 	return fmt.Sprint("sent on ", sent, " of ", len(devices)), err
 }
 
-// insideHalfOpen begins COUNT connections to ADDRESS PORT and ends none of them.
-// Who may use raw sockets sends as if from a neighbour that never answers;
-// others connect and go on before it is done.
-func insideHalfOpen(args []string) (string, error) {
-	to, port, count := netip.MustParseAddr(args[0]), uint16(countArg(args, 1, 80)), countArg(args, 2, 100000)
-	fd, err := headerSocket()
-	if errors.Is(err, unix.EPERM) {
-		return beginMany(to, port, count)
-	} else if err != nil {
-		return "", err
-	}
-	defer unix.Close(fd)
-	for i := range count {
-		from := netip.MustParseAddr("198.18.0.2")
-		if i%2 == 1 { // as if from a neighbour
-			from = netip.AddrFrom4([4]byte{198, 18, byte(1 + i/60000), byte(3 + i%7)})
-		}
-		p := syn(from, to, uint16(1024+i%60000), port)
-		for unix.Sendto(fd, p, 0, &unix.SockaddrInet4{Addr: to.As4()}) == unix.ENOBUFS {
-			time.Sleep(time.Millisecond)
-		}
-	}
-	return fmt.Sprint("sent ", count), nil
-}
-
-// beginMany keeps as many half-open as the process may have files.
-func beginMany(to netip.Addr, port uint16, count int) (string, error) {
-	var most unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &most); err != nil {
-		return "", err
-	}
-	room := min(int(most.Cur)-100, 20000)
-	open, refused := make([]int, 0, room), 0
-	for range count {
-		if len(open) == room { // the oldest make place
-			unix.Close(open[0])
-			open = open[1:]
-		}
-		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			return "", err
-		}
-		open = append(open, fd)
-		if err := unix.Connect(fd, &unix.SockaddrInet4{Addr: to.As4(), Port: int(port)}); err != unix.EINPROGRESS {
-			refused++
-		}
-	}
-	return fmt.Sprint("began ", count, ", at once refused ", refused), nil
-}
-
-// insideFlood connects COUNT times to ADDRESS, one after the other, and counts
-// what came of it.
-func insideFlood(args []string) (string, error) {
-	ends := map[string]int{}
-	for range countArg(args, 1, 1000) {
-		c, err := net.DialTimeout("tcp", args[0], netInsideLife)
-		if err == nil {
-			c.Close()
-			ends["connected"]++
-			continue
-		}
-		var errno unix.Errno
-		if errors.As(err, &errno) {
-			ends[unix.ErrnoName(errno)]++
-		} else {
-			ends["other"]++
-		}
-	}
-	return fmt.Sprint(ends), nil
-}
-
-// insideRate gets or sends as much as it can for SECONDS: WAY URL SECONDS.
-func insideRate(args []string) (string, error) {
-	begun := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(countArg(args, 2, 3))*time.Second)
-	defer cancel()
-	method, body := http.MethodGet, &counting{}
-	if args[0] == "up" {
-		method = http.MethodPut
-	}
-	r, err := http.NewRequestWithContext(ctx, method, args[1], nil)
-	if err != nil {
-		return "", err
-	}
-	if args[0] == "up" {
-		r.Body = io.NopCloser(body)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err == nil {
-		defer answer.Body.Close()
-		_, _ = io.Copy(body, answer.Body)
-	}
-	return fmt.Sprintf("%d bytes in %.2f s", body.n.Load(), time.Since(begun).Seconds()), nil
-}
-
-// counting is endless, and counts what goes through it.
-type counting struct{ n atomic.Int64 }
-
-func (c *counting) Read(p []byte) (int, error)  { c.n.Add(int64(len(p))); return len(p), nil }
-func (c *counting) Write(p []byte) (int, error) { c.n.Add(int64(len(p))); return len(p), nil }
-
-// insideTick tells once and again whether its loopback works, and what becomes
-// of connections: ALLOWED OTHER. Its name is that of the first that fails, so
-// that the host can see it while no daemon reads what it says.
-func insideTick(args []string) (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	go func() {
-		for {
-			if c, err := l.Accept(); err == nil {
-				c.Close()
-			}
-		}
-	}()
-	last := ""
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		now := fmt.Sprintf("loopback %s, allowed %s, other %s", brief(l.Addr().String()), brief(args[0]), brief(args[1]))
-		if now != last {
-			fmt.Println(now)
-		}
-		name := "all-well"
-		if strings.Contains(now, "loopback E") {
-			name = "no-loopback"
-		} else if strings.Contains(now, "allowed E") {
-			name = "no-gate"
-		}
-		_ = os.WriteFile("/proc/self/comm", []byte(name), 0)
-		last = now
-	}
-	return "", nil
-}
-
-func brief(address string) string {
-	c, err := net.DialTimeout("tcp", address, 2*time.Second)
-	if err != nil {
-		word, _, _ := strings.Cut(nameOfError(err), ":")
-		return strings.ReplaceAll(word, "dial tcp", "E lookup")
-	}
-	c.Close()
-	return "ok"
-}
-
-// insideSource says to stdout what it can see of the gate from within: the
-// devices and files through which a packet could pass it by.
-func insideSource([]string) (string, error) {
+// insideDevices are those that the box has, and whether it could make another
+// one that nobody looks at.
+func insideDevices([]string) (string, error) {
 	devices, err := net.Interfaces()
 	if err != nil {
 		return "", err

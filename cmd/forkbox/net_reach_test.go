@@ -97,6 +97,26 @@ func TestNetQUICFallsBack(t *testing.T) {
 	w.works(box, w.inside("dial", "tcp", host+":443")...)
 }
 
+// TestNetSlowAnswer: what a server says reaches the box when it is said, also
+// where the gate reads along.
+func TestNetSlowAnswer(t *testing.T) {
+	t.Parallel()
+	w := newNetWorld(t)
+	host := w.name("host")
+	box := w.makeBox("patient", "--allow", host, "--terminate", host)
+	for _, scheme := range []string{"http", "https"} {
+		key := scheme + "-" + w.domain
+		curl := w.begins("exec", box, "--", "curl", "-sSfN", scheme+"://"+host+"/hold?key="+key)
+		if got := curl.line(); got != "first half" {
+			t.Errorf("by %s it begins with %s", scheme, got)
+		}
+		w.tell("POST", "/release?key="+key, nil, nil)
+		if got := curl.line(); got != "second half" {
+			t.Errorf("by %s it ends with %s", scheme, got)
+		}
+	}
+}
+
 // TestNetProxyIsHonoured: who has to use a proxy can, and says where to: the
 // gate judges that.
 func TestNetProxyIsHonoured(t *testing.T) {

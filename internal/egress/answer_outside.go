@@ -57,12 +57,32 @@ func (g *Gate) answerAddresses(ctx context.Context, m *dns.Msg, name string, qty
 	for _, addr := range f.addrs {
 		addAddr(m, addr, qtype, ttl)
 	}
-	if len(f.addrs) > 0 || qtype != dns.TypeA || f.refused == nil && !f.hidden.IsValid() {
+	if len(f.addrs) > 0 || f.refused == nil && !f.hidden.IsValid() {
 		return
 	}
-	// Whoever connects is refused with the reason.
 	m.Rcode = dns.RcodeSuccess
-	addAddr(m, g.stands.refuse(name, f.hidden, f.refused), qtype, standInTTL)
+	if qtype == dns.TypeA { // whoever connects is refused with the reason
+		addAddr(m, g.stands.refuse(name, f.hidden, f.refused), qtype, standInTTL)
+		return
+	}
+	if len(g.addresses(ctx, name, dns.TypeA).addrs) == 0 {
+		g.log.lookup(g.whyHidden(name, f))
+	}
+}
+
+// whyHidden says why a name has no address for the box: nothing will connect to
+// it that could be refused with the reason.
+func (g *Gate) whyHidden(name string, f found) forkbox.NetVerdict {
+	v := forkbox.NetVerdict{Why: "its address belongs to the box's gate"}
+	switch {
+	case f.refused != nil:
+		v = *f.refused
+	case !isOwn(f.hidden):
+		// No port of it may be reached, so any will do to hear why.
+		v = g.rules().Connect(forkbox.NetTarget{Proto: "tcp", Host: name, Addr: f.hidden, Port: 443})
+	}
+	v.Allowed, v.Target = false, forkbox.NetTarget{Proto: "dns", Host: name, Addr: f.hidden, Port: dnsPort}
+	return v
 }
 
 // answerOther passes on records of other types, without those that could bring

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync"
 	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
@@ -63,23 +62,18 @@ func (b *boxConn) held() int64 {
 	return int64(idleCost + unread)
 }
 
-// copyBuffers are for what is under way between the two ends. A connection has
-// one only while there is something to copy: thousands can be open and silent.
-var copyBuffers = sync.Pool{New: func() any { b := make([]byte, copySize); return &b }}
-
-const copySize = 256 << 10
-
 // wake is what tells that there is something to read, or that there never will
 // be.
 const wake = waiter.ReadableEvents | waiter.EventHUp | waiter.EventErr | waiter.EventRdHUp
 
 // eachRead calls f with what the box sends, until it ends: nil is a proper end.
-func (b *boxConn) eachRead(f func(data []byte) error) error {
+// The buffer is a gate's, which may be a teammate's.
+func (b *boxConn) eachRead(g *Gate, f func(data []byte) error) error {
 	entry, ready := waiter.NewChannelEntry(wake)
 	b.queue.EventRegister(&entry)
 	defer b.queue.EventUnregister(&entry)
 	for {
-		switch err := b.readOnce(f); {
+		switch err := b.readOnce(g, f); {
 		case err == errWait:
 			<-ready
 		case err == io.EOF:
@@ -92,9 +86,9 @@ func (b *boxConn) eachRead(f func(data []byte) error) error {
 
 var errWait = errors.New("nothing to read yet")
 
-func (b *boxConn) readOnce(f func(data []byte) error) error {
-	buf := copyBuffers.Get().(*[]byte)
-	defer copyBuffers.Put(buf)
+func (b *boxConn) readOnce(g *Gate, f func(data []byte) error) error {
+	buf := g.takeBuffer()
+	defer g.giveBuffer(buf)
 	w := tcpip.SliceWriter(*buf)
 	res, err := b.ep.Read(&w, tcpip.ReadOptions{})
 	switch err.(type) {

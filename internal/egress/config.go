@@ -59,5 +59,6 @@ func (g *Gate) Stats() Stats {
 		s.Out += f.out.Load()
 		s.Memory += f.held()
 	}
+	s.Memory += g.lent.Load()
 	return s
 }

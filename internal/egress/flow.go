@@ -23,6 +23,7 @@ type flow struct {
 
 	mu     sync.Mutex
 	record forkbox.Conn
+	relays kind // what is relayed without being looked into; undecided if nothing is
 }
 
 // reserve takes one of the places that the box's limit of connections has. It
@@ -44,9 +45,10 @@ func (g *Gate) start(w way, from socket, cut func(), held func() int64) *flow {
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.release = g.pins.hold(w.verdict.Target.Addr)
 	g.flows.add(f)
+	g.recheck(f, w.under)
 	if g.cfg.Holder == nil {
 		close(f.told)
-		g.cfg.Record(f.record)
+		g.cfg.Record(f.snapshot())
 		return f
 	}
 	go f.tell(from)
@@ -64,12 +66,21 @@ func (f *flow) tell(from socket) {
 	f.gate.cfg.Record(record)
 }
 
+func (f *flow) snapshot() forkbox.Conn {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.record
+}
+
 // judged puts what was found out about a flow into its record: the name that the
 // client said, or why it ends.
 func (f *flow) judged(v forkbox.NetVerdict) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.record.NetVerdict = v
+	if v.Allowed && f.record.State == forkbox.ConnRefused {
+		return // it was ended meanwhile, and that is why
+	}
+	f.record.NetVerdict = tidy(v)
 	if !v.Allowed {
 		f.record.State = forkbox.ConnRefused
 	}
@@ -101,17 +112,22 @@ func (f *flow) stop() {
 }
 
 // verdict is what was made of it so far.
-func (f *flow) verdict() forkbox.NetVerdict {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.record.NetVerdict
-}
+func (f *flow) verdict() forkbox.NetVerdict { return f.snapshot().NetVerdict }
 
 // target is what it is connected to.
-func (f *flow) target() forkbox.NetTarget {
+func (f *flow) target() forkbox.NetTarget { return f.verdict().Target }
+
+// setRelayed notes what is relayed from now on.
+func (f *flow) setRelayed(k kind) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.record.Target
+	f.relays = k
+}
+
+func (f *flow) relayed() kind {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.relays
 }
 
 // flows are the open ones.

@@ -35,6 +35,7 @@ func (l *log) fold(v forkbox.NetVerdict, state forkbox.ConnState, from *socket) 
 }
 
 func keyOf(v forkbox.NetVerdict) foldKey {
+	v = tidy(v)
 	t := v.Target
 	return foldKey{t.Proto, t.Host, v.Why, t.Addr, t.Port, t.Method, t.Path}
 }

@@ -31,6 +31,8 @@ type Gate struct {
 	up, down *throttle
 	errors   *throttle // ICMP errors
 	share    share
+	dials    dials
+	lent     atomic.Int64 // bytes in buffers
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -79,36 +81,6 @@ func Open(cfg Config) (*Gate, error) {
 	}
 	go link.run()
 	return g, nil
-}
-
-// rules is the policy that holds now.
-func (g *Gate) rules() Policy { return *g.policy.Load() }
-
-// SetPolicy has another policy hold from now on. Connections that it does not
-// allow are ended, and that is on record.
-func (g *Gate) SetPolicy(p Policy) {
-	g.policy.Store(&p)
-	for _, f := range g.flows.list() {
-		if v, allowed := g.still(f); !allowed {
-			f.judged(v)
-			f.stop()
-		}
-	}
-}
-
-// still decides again about something that is open.
-func (g *Gate) still(f *flow) (forkbox.NetVerdict, bool) {
-	t := f.target()
-	switch {
-	case isGateway(t.Addr) && g.rules().HostPort(t.Port):
-		return forkbox.NetVerdict{}, true
-	case isGateway(t.Addr):
-		return forkbox.NetVerdict{Target: t, Why: "the box may not reach this port of the host any more"}, false
-	case isOwn(t.Addr): // a teammate: no rule decides that
-		return forkbox.NetVerdict{}, true
-	}
-	v := g.rules().Connect(t)
-	return v, v.Allowed
 }
 
 // SetLimits changes how much the box may use. Connections that are open stay.

@@ -7,6 +7,8 @@ import (
 )
 
 const (
+	recordCipher    = 0x14
+	recordAlert     = 0x15
 	recordHandshake = 0x16
 	clientHello     = 1
 	extServerName   = 0
@@ -44,10 +46,11 @@ func helloName(head []byte) (string, error) {
 	return parseHello(message[4 : 4+size])
 }
 
-// handshakeBytes joins what records carry of the first message.
+// handshakeBytes joins what records carry of the first message. Their version is
+// not looked at: some servers take any.
 func handshakeBytes(head []byte) (message []byte, err error) {
 	for len(head) > 0 {
-		if head[0] != recordHandshake || len(head) > 1 && head[1] != 3 {
+		if head[0] != recordHandshake {
 			return nil, errRecord
 		}
 		if len(head) < 5 {

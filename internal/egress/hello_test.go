@@ -104,14 +104,25 @@ func TestFirstWords(t *testing.T) {
 		"GET / HTTP/1.1\r\nHost: a\r\n":    undecided,
 		"SSH-2.0-x":                        undecided,
 		"SSH-2.0-x\r\n":                    plain,
-		"003agit-upload-pack /r\x00host=":  plain,
+		"003agit-upload-pack /r\x00host=":  doubtful,
+		"003agit-x /r\x00host=\x000032w\n": plain,
+		"<stream:stream to='a'>":           doubtful,
+		"{\"a\": 1}":                       doubtful,
+		"{\"a\": 1}\n":                     plain,
+		"\x15\x03\x01\x00":                 undecided,
+		"\x15\x03\x01\x00\x02":             odd,
+		"\x14\x03\x01\x00\x01":             odd,
+		"\x15\x00\x00\x00\x20":             plain,
+		"\x80\x2e":                         doubtful,
+		"\x80\x2e\x02":                     plain,
 		"*1\r\n$4\r\nPING\r\n":             plain,
 		"AMQP\x00\x00\x09\x01":             plain,
 		"\x00\x00\x00\x08\x04\xd2\x16\x2f": plain,
 		"GET key\r\n":                      plain,
 		"OPTIONS rtsp://a RTSP/1.0\r\n":    plain,
 		"\x16\x03":                         undecided,
-		"\x16\x02":                         plain,
+		"\x16\x02":                         undecided,
+		"\x16\x00\x00\x00\x00":             odd,
 		"\x16\x03\x01\x00\x00":             odd,
 		"\x80\x2e\x01\x03\x01":             odd,
 		"GET / HTTP/1.1\r\n\r\n":           httpRequest,
@@ -148,13 +159,16 @@ func FuzzClientHello(f *testing.F) {
 func FuzzFirstWords(f *testing.F) {
 	f.Add([]byte("GET / HTTP/1.1\r\nHost: good.example\r\n\r\n"), 7)
 	f.Add([]byte("SSH-2.0-x\r\n"), 3)
+	f.Add([]byte("\x80\x2e\x01\x03\x01"), 1)
+	f.Add([]byte("\x15\x03\x01\x00\x02\x01\x5a"), 2)
+	f.Add([]byte("0000git-x / HTTP/1.1\r\n\r\n"), 10)
 	f.Add([]byte("\r\n\r\nGET / HTTP/1.0\n\n"), 4)
 	f.Fuzz(func(t *testing.T, head []byte, cut int) {
 		if cut < 0 || cut > len(head) {
 			return
 		}
 		early, late := classify(head[:cut]), classify(head)
-		if early.kind != undecided && early.kind != odd && late.kind != odd && early.kind != late.kind {
+		if !early.open() && early.kind != odd && (late.kind != odd || early.kind == plain) && early.kind != late.kind {
 			t.Errorf("%q is %v, and %q is %v", head[:cut], early, head, late)
 		}
 		if early.kind == httpRequest && early != late {

@@ -18,7 +18,7 @@ func (c *relay) intercepted(said first, v forkbox.NetVerdict) bool {
 	rules, able := c.gate.rules(), c.gate.cfg.Intercept != nil
 	ends := said.kind == tlsHello && rules.Terminates(host, port)
 	switch {
-	case able && (ends || said.kind == httpRequest):
+	case able && (ends || said.kind == httpRequest || said.proxied):
 		c.intercept(said, v)
 	case ends || rules.NeedsRequests(host, port):
 		c.turnAway(said, forkbox.NetVerdict{Target: v.Target, Rule: v.Rule, Why: "only some requests may pass to this host, and the gate cannot see any in this connection"})
@@ -62,6 +62,9 @@ func (c *relay) redial() func(ctx context.Context) (net.Conn, error) {
 			return &counted{Conn: conn, flow: c.flow}, nil
 		default:
 		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(c.ctx, cancel)()
 		conn, err := c.dial(ctx)
 		if err != nil {
 			return nil, err

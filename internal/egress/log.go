@@ -86,6 +86,9 @@ func (l *log) close() {
 
 // begin is a new record.
 func (l *log) begin(v forkbox.NetVerdict, state forkbox.ConnState) forkbox.Conn {
+	if state != forkbox.ConnOpen { // what is allowed has a name that was given out
+		v = tidy(v)
+	}
 	return forkbox.Conn{
 		ID:         l.cfg.NextID(),
 		Box:        l.cfg.Box.ID,

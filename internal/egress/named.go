@@ -10,7 +10,7 @@ func (c *relay) checkFirst() bool {
 		look = glance
 	}
 	said, err := look(c.box)
-	for err == nil && said.kind == undecided {
+	for err == nil && said.open() {
 		// So far it names nobody, and the server can have it: a request or a
 		// handshake does nothing before its end is there, and that is looked at.
 		if !c.sendHead() {
@@ -21,6 +21,13 @@ func (c *relay) checkFirst() bool {
 	if err != nil {
 		return true // it ended without a name: so does the relaying
 	}
+	return c.obey(said) && c.sendRest()
+}
+
+// obey does what the rules say about a client's first words, and says whether
+// all is to be relayed.
+func (c *relay) obey(said first) bool {
+	under := c.gate.policy.Load()
 	v := c.judgeFirst(said)
 	if !v.Allowed {
 		c.turnAway(said, v)
@@ -30,6 +37,11 @@ func (c *relay) checkFirst() bool {
 	if c.intercepted(said, v) {
 		return false
 	}
+	c.setRelayed(said.kind)
+	return c.gate.recheck(c.flow, under)
+}
+
+func (c *relay) sendRest() bool {
 	sent := c.sendHead()
 	c.box.head = nil
 	return sent
@@ -43,6 +55,10 @@ func (c *relay) judgeFirst(said first) forkbox.NetVerdict {
 		return c.verdict()
 	case t.Host == "":
 		return c.gate.judgeClaim(c.verdict(), said.name)
+	case said.proxied && c.gate.cfg.Intercept != nil:
+		return c.verdict() // the interceptor judges whom each request names
+	case said.kind == odd && c.gate.rules().Terminates(t.Host, t.Port):
+		return forkbox.NetVerdict{Target: t, Why: said.why}
 	case said.kind == odd:
 		return c.gate.unlessBare(t, said.why)
 	case said.name == "":
@@ -81,10 +97,14 @@ func (g *Gate) judgeName(t forkbox.NetTarget, name string) forkbox.NetVerdict {
 		return v
 	}
 	why := "the connection says that it is for " + quote(name) + ", which the box was not told this address for"
-	if bare := g.unlessBare(asNamed, why); bare.Allowed || !known {
-		return bare
+	bare := g.unlessBare(asNamed, why)
+	switch {
+	case bare.Allowed:
+		return g.judgeClaim(bare, name)
+	case known:
+		return v
 	}
-	return v
+	return bare
 }
 
 // unlessBare refuses, unless the address is allowed by itself, whoever is meant.

@@ -289,3 +289,20 @@ func TestInterceptorTakesOver(t *testing.T) {
 		t.Errorf("the interceptor got %d connections", len(got))
 	}
 }
+
+// TestRuleAboutRequestsHoldsUnderAnotherName: the address has another name that
+// is allowed, and is allowed by itself.
+func TestRuleAboutRequestsHoldsUnderAnotherName(t *testing.T) {
+	f := open(t, "allow GET api.example:443/x\nallow other.example:443\nallow 203.0.113.0/24:443")
+	f.name("other.example", "60 A 203.0.113.1")
+	f.https("203.0.113.1:443")
+	for name, want := range map[string]bool{"api.example": false, "third.example": true, "other.example": true} {
+		conn, err := f.dialName("other.example", 443)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := shake(conn, name); (err == nil) != want {
+			t.Errorf("server name %q: %v", name, err)
+		}
+	}
+}

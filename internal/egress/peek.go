@@ -14,10 +14,14 @@ const (
 	tlsHello
 	httpRequest
 	odd // what servers may understand as one of these, and the gate does not
+	// doubtful is undecided, but hardly a handshake or a request: it is not held
+	// back, and looked at further.
+	doubtful
 )
 
 const (
 	peekMost = 64 << 10
+	giveUp   = peekMost + 4<<10
 	// peekTime is how long a client's first words are held back while they could
 	// still become anything.
 	peekTime = 3 * time.Second
@@ -31,7 +35,13 @@ type first struct {
 	kind kind
 	name string // that it says it wants to reach; empty if it does not say
 	why  string // it is odd
+	// proxied says that it is a request as proxies get them: for whom it is, is
+	// not who is connected to.
+	proxied bool
 }
+
+// open says that it can still become anything.
+func (f first) open() bool { return f.kind == undecided || f.kind == doubtful }
 
 // peek reads until it is clear what the client speaks and whom it wants to
 // reach, or until that has taken too long. It waits for the first byte, however
@@ -46,7 +56,7 @@ func peek(conn *boxConn) (first, error) {
 // a few letters and then wait for an answer.
 func peekOn(conn *boxConn) (first, error) {
 	said, err := conn.readHead(0, classify)
-	if said.kind == undecided && len(conn.head) >= peekMost {
+	if said.open() && len(conn.head) >= giveUp {
 		said = first{kind: odd, why: "it did not say for which host it is in its first 64 KiB"}
 	}
 	return said, err
@@ -62,7 +72,7 @@ func glance(conn *boxConn) (first, error) {
 		}
 		return classify(head)
 	})
-	if said.kind == undecided || said.kind == odd {
+	if said.open() || said.kind == odd {
 		said.kind = plain
 	}
 	return said, err

@@ -9,10 +9,10 @@ import (
 // eachReady calls f with what comes from a connection, until it ends: nil is a
 // proper end. Where the connection is a socket, a buffer is held only while
 // there is something to read.
-func eachReady(conn net.Conn, f func(data []byte) error) error {
+func (g *Gate) eachReady(conn net.Conn, f func(data []byte) error) error {
 	raw := rawOf(conn)
 	for {
-		err := nextReady(conn, raw, f)
+		err := g.nextReady(conn, raw, f)
 		if err == io.EOF {
 			return nil
 		}
@@ -31,18 +31,18 @@ func rawOf(conn net.Conn) syscall.RawConn {
 	return nil
 }
 
-func nextReady(conn net.Conn, raw syscall.RawConn, f func(data []byte) error) error {
+func (g *Gate) nextReady(conn net.Conn, raw syscall.RawConn, f func(data []byte) error) error {
 	if box, ok := conn.(*boxConn); ok { // a teammate's
-		if err := box.eachRead(f); err != nil {
+		if err := box.eachRead(g, f); err != nil {
 			return err
 		}
 		return io.EOF
 	}
-	buf, n, err := readReady(conn, raw)
+	buf, n, err := readReady(conn, raw, g)
 	if buf == nil {
 		return err
 	}
-	defer copyBuffers.Put(buf)
+	defer g.giveBuffer(buf)
 	if n == 0 && err == nil {
 		return io.EOF
 	}
@@ -54,21 +54,21 @@ func nextReady(conn net.Conn, raw syscall.RawConn, f func(data []byte) error) er
 	return err
 }
 
-// readReady reads once, into a buffer that the caller puts back if there is one.
-func readReady(conn net.Conn, raw syscall.RawConn) (buf *[]byte, n int, err error) {
+// readReady reads once, into a buffer that the caller gives back if there is one.
+func readReady(conn net.Conn, raw syscall.RawConn, from lender) (buf *[]byte, n int, err error) {
 	if raw == nil {
-		buf = copyBuffers.Get().(*[]byte)
+		buf = from.takeBuffer()
 		n, err = conn.Read(*buf)
 		return buf, n, err
 	}
 	var failure error
 	err = raw.Read(func(fd uintptr) bool {
-		buf = copyBuffers.Get().(*[]byte)
+		buf = from.takeBuffer()
 		n, failure = readFD(int(fd), *buf)
 		if failure != syscall.EAGAIN {
 			return true
 		}
-		copyBuffers.Put(buf)
+		from.giveBuffer(buf)
 		buf = nil
 		return false
 	})

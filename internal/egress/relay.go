@@ -26,7 +26,7 @@ type relay struct {
 func (c *relay) run(sniff bool) {
 	c.over = make(chan struct{})
 	go func() {
-		growStack()
+		c.gate.growStack()
 		defer close(c.over)
 		keepAlive(c.world)
 		c.download()
@@ -38,19 +38,6 @@ func (c *relay) run(sniff bool) {
 	c.box.Close()
 }
 
-// growStack makes room for what the stack of protocols needs, in one step and
-// while there is little to move. Else the first packets of a connection find
-// their goroutine's stack too small, several times over.
-//
-//go:noinline
-func growStack() {
-	var room [12 << 10]byte
-	use(&room)
-}
-
-//go:noinline
-func use(*[12 << 10]byte) {}
-
 // cut ends both sides at once.
 func (c *relay) cut() {
 	c.box.abort()
@@ -59,7 +46,7 @@ func (c *relay) cut() {
 
 // upload copies from the box to the world.
 func (c *relay) upload() {
-	err := c.box.eachRead(func(data []byte) error {
+	err := c.box.eachRead(c.gate, func(data []byte) error {
 		return c.gate.up.pace(c.ctx, data, c.writeWorld)
 	})
 	if err != nil {
@@ -71,7 +58,7 @@ func (c *relay) upload() {
 
 // download copies from the world to the box.
 func (c *relay) download() {
-	err := eachReady(c.world, func(data []byte) error {
+	err := c.gate.eachReady(c.world, func(data []byte) error {
 		return c.gate.down.pace(c.ctx, data, c.writeBox)
 	})
 	switch {

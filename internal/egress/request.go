@@ -16,18 +16,61 @@ var (
 	errTarget      = errors.New("its target and its Host header differ")
 )
 
-// beginsRequest says whether a line, or what is there of it, can become an HTTP
-// request: a word, a space, anything.
-func beginsRequest(line []byte) bool {
+const (
+	// spaces are what some servers take for space between words, in no encoding.
+	spaces = " \t\r\n\v\f\x1c\x1d\x1e\x1f\x85\xa0"
+	// methodMost is how long the methods of usual clients are.
+	methodMost = 32
+	// lineMost is more than servers that take any word for a method read of a
+	// line.
+	lineMost = 64<<10 + 1
+)
+
+func isSpace(c byte) bool { return strings.IndexByte(spaces, c) >= 0 }
+
+// trimSpaces goes byte by byte: what comes from a client is in no encoding.
+func trimSpaces(line []byte) []byte {
+	for len(line) > 0 && isSpace(line[0]) {
+		line = line[1:]
+	}
+	return line
+}
+
+// firstWord is what a line has before its first space.
+func firstWord(line []byte) []byte {
 	for i, c := range line {
-		switch {
-		case c == ' ' || c == '\t':
-			return i > 0
-		case !isToken(c) || i >= 32:
+		if isSpace(c) {
+			return line[:i]
+		}
+	}
+	return line
+}
+
+// beginsRequest says whether a line, or what is there of it, can become what
+// some server takes for a request: a word in ASCII, a space, anything.
+func beginsRequest(line []byte) bool {
+	for _, c := range firstWord(line) {
+		if c <= ' ' || c > '~' {
 			return false
 		}
 	}
-	return len(line) > 0
+	return true
+}
+
+// isMethod says whether a word is what HTTP allows as a method.
+func isMethod(word []byte) bool {
+	for _, c := range word {
+		if !isToken(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// isGit says whether a line begins as git's own protocol does, which has no end
+// of line that one could wait for.
+func isGit(line []byte) bool {
+	return len(line) >= 8 && string(line[4:8]) == "git-" && len(bytes.Trim(line[:4], "0123456789abcdef")) == 0
 }
 
 func isToken(c byte) bool {
@@ -49,28 +92,29 @@ func headEnd(b []byte) int {
 	}
 }
 
-// requestHost is the host that a request's header names; empty if it names none.
-// Where servers could read it differently it is an error.
-func requestHost(head []byte) (string, error) {
+// requestHost is the host that a request's header names, empty if it names none,
+// and whether it is in the form that proxies get. Where servers could read it
+// differently it is an error.
+func requestHost(head []byte) (name string, proxied bool, err error) {
 	lines := strings.Split(strings.TrimRight(string(head), "\r\n"), "\n")
 	words := strings.Split(strings.TrimSuffix(lines[0], "\r"), " ")
-	if len(words) != 3 || !strings.HasPrefix(words[2], "HTTP/1.") {
+	if len(words) != 3 || !strings.HasPrefix(words[2], "HTTP/1.") || words[0] == "" || !isMethod([]byte(words[0])) {
 		if strings.HasPrefix(lines[0], "PRI * HTTP/2") {
-			return "", errHTTP2
+			return "", false, errHTTP2
 		}
-		return "", errRequestLine
+		return "", false, errRequestLine
 	}
 	host, found := "", false
 	for _, line := range lines[1:] {
 		name, value, err := headerLine(strings.TrimSuffix(line, "\r"))
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		if !strings.EqualFold(name, "host") {
 			continue
 		}
 		if found {
-			return "", errHosts
+			return "", false, errHosts
 		}
 		host, found = value, true
 	}
@@ -88,22 +132,23 @@ func headerLine(line string) (name, value string, err error) {
 	return name, strings.Trim(value, " \t"), nil
 }
 
-// agree checks the target of a request that names a host itself.
-func agree(method, target, host string) (string, error) {
+// agree checks the target of a request that names a host itself, as one for a
+// proxy does.
+func agree(method, target, host string) (name string, proxied bool, err error) {
 	switch {
 	case method == "CONNECT":
-		return hostOnly(target), nil // what is asked for is elsewhere
+		return hostOnly(target), true, nil // what is asked for is elsewhere
 	case strings.HasPrefix(target, "/") || target == "*":
-		return host, nil
+		return host, false, nil
 	}
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {
-		return "", errRequestLine
+		return "", false, errRequestLine
 	}
 	if named := canonical(u.Hostname()); named != host {
-		return "", errTarget
+		return "", true, errTarget
 	}
-	return host, nil
+	return host, true, nil
 }
 
 // hostOnly is a Host header without its port.

@@ -7,14 +7,15 @@ import (
 )
 
 // Buffers get smaller the more connections a box has open, so that what it can
-// have the gate hold, by not reading and by not letting be read, has an end:
-// 128 MiB, whatever it does.
+// have the gate hold has an end. A buffer that is full already does not shrink,
+// so the end is the sum of all steps: 144 MiB for what it does not read, and as
+// much for what others do not. What is being copied comes on top, see buffers.
 const bufferMost = 4 << 20
 
 var shares = []struct{ upTo, size int }{
-	{16, bufferMost},
-	{64, 1 << 20},
-	{512, 128 << 10},
+	{8, bufferMost},
+	{64, 512 << 10},
+	{512, 64 << 10},
 	{defaultConnections, 16 << 10},
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/forkbox/forkbox"
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
@@ -17,9 +18,10 @@ import (
 
 const (
 	nic = 1
-	// inFlight is how many connections can be under way to being accepted. SYNs
-	// beyond are dropped: their sender repeats them.
-	inFlight = 1024
+	// inFlight is how many connections can be under way to being accepted, with
+	// room for those that are only to be refused. SYNs beyond are dropped: their
+	// sender repeats them.
+	inFlight = 2 * dialMost
 	// timeWait is short: the other end is a device in memory, where no packet
 	// comes late.
 	timeWait = 2 * time.Second
@@ -36,9 +38,24 @@ func (g *Gate) newStack() error {
 		return err
 	}
 	forwarder := tcp.NewForwarder(g.stack, 0, inFlight, g.acceptTCP)
-	g.stack.SetTransportProtocolHandler(tcp.ProtocolNumber, forwarder.HandlePacket)
+	g.stack.SetTransportProtocolHandler(tcp.ProtocolNumber, g.watchDrops(forwarder))
 	g.stack.SetTransportProtocolHandler(udp.ProtocolNumber, g.acceptUDP)
 	return nil
+}
+
+// watchDrops has SYNs that the forwarder drops unseen on record. It runs where
+// packets are read, one at a time.
+func (g *Gate) watchDrops(forwarder *tcp.Forwarder) func(stack.TransportEndpointID, *stack.PacketBuffer) bool {
+	drops := g.stack.Stats().TCP.ForwardMaxInFlightDrop
+	return func(id stack.TransportEndpointID, pkt *stack.PacketBuffer) bool {
+		before := drops.Value()
+		handled := forwarder.HandlePacket(id, pkt)
+		if drops.Value() != before {
+			t := forkbox.NetTarget{Proto: "tcp", Addr: toAddr(id.LocalAddress), Port: int(id.LocalPort)}
+			g.log.refuse(forkbox.NetVerdict{Target: t, Why: "the box is making too many connections at once for it to be looked at"}, nil)
+		}
+		return handled
+	}
 }
 
 func (g *Gate) configure() error {

@@ -19,7 +19,7 @@ const handshakeTime = 15 * time.Second
 // there are no more than are in flight or open, and serves the connection to
 // its end.
 func (g *Gate) acceptTCP(r *tcp.ForwarderRequest) {
-	growStack()
+	g.growStack()
 	if !g.enter() {
 		r.Complete(true)
 		return
@@ -32,18 +32,33 @@ func (g *Gate) acceptTCP(r *tcp.ForwarderRequest) {
 		g.aside(r, g.serveNames)
 		return
 	}
-	w := g.way("tcp", to)
-	switch {
-	case w.verdict.Allowed && g.reserve():
-		defer g.vacate()
-		g.connect(r, w, from)
+	switch w := g.way("tcp", to); {
 	case w.verdict.Allowed:
-		g.refuse(r, g.tooMany(w.verdict), from)
+		g.admitTCP(r, w, from)
 	case w.page:
 		g.log.refuse(w.verdict, &from)
 		g.aside(r, func(conn *boxConn) { servePage(conn, w.verdict) })
 	default:
 		g.refuse(r, w.verdict, from)
+	}
+}
+
+// admitTCP serves a connection that is allowed, if there is a place for it. Where
+// that is only for now its SYN is dropped: who sent it repeats it.
+func (g *Gate) admitTCP(r *tcp.ForwarderRequest, w way, from socket) {
+	if !g.reserve() {
+		g.refuse(r, g.tooMany(w.verdict), from)
+		return
+	}
+	defer g.vacate()
+	ok, crowded := g.dials.begin(from.remote.Addr())
+	if !ok {
+		g.noPlace(w.verdict)
+		r.Complete(false)
+		return
+	}
+	if c := g.connect(r, w, from, crowded); c != nil {
+		g.serve(c, w, from)
 	}
 }
 
@@ -64,23 +79,29 @@ func (g *Gate) tooMany(v forkbox.NetVerdict) forkbox.NetVerdict {
 // connect reaches the real world, and then lets the box in: what cannot be
 // reached looks to the box as it is. The host's kernel tries for as long as the
 // box's does, so who waits in the box sees it time out as without a gate.
-func (g *Gate) connect(r *tcp.ForwarderRequest, w way, from socket) {
-	world, err := w.dial(g.ctx)
+func (g *Gate) connect(r *tcp.ForwarderRequest, w way, from socket, crowded bool) *relay {
+	defer g.dials.end(from.remote.Addr())
+	world, err := g.dial(w, crowded)
 	if err != nil {
 		g.log.fail(failed(w.verdict, err), &from)
 		r.Complete(!timedOut(err))
-		return
+		return nil
 	}
-	defer world.Close()
 	box, err := g.handshake(r)
 	if err != nil {
+		world.Close()
 		g.log.fail(failed(w.verdict, fmt.Errorf("the program did not wait for it: %w", err)), &from)
-		return
+		return nil
 	}
-	g.share.add(box.ep)
-	defer g.share.remove(box.ep)
-	c := &relay{box: box, world: world, dial: w.dial}
-	c.flow = g.start(w, from, c.cut, box.held)
+	return &relay{box: box, world: world, dial: w.dial}
+}
+
+// serve relays a connection to its end.
+func (g *Gate) serve(c *relay, w way, from socket) {
+	defer c.world.Close()
+	g.share.add(c.box.ep)
+	defer g.share.remove(c.box.ep)
+	c.flow = g.start(w, from, c.cut, c.box.held)
 	defer c.flow.end()
 	c.run(w.sniff)
 }

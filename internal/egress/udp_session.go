@@ -100,8 +100,8 @@ func (s *session) upload() {
 }
 
 func (s *session) uploadOne() tcpip.Error {
-	buf := copyBuffers.Get().(*[]byte)
-	defer copyBuffers.Put(buf)
+	buf := datagramBuffers.takeBuffer()
+	defer datagramBuffers.giveBuffer(buf)
 	w := tcpip.SliceWriter(*buf)
 	res, err := s.ep.Read(&w, tcpip.ReadOptions{})
 	if err != nil {
@@ -132,11 +132,11 @@ func (s *session) download() {
 }
 
 func (s *session) downloadOne(raw syscall.RawConn) error {
-	buf, n, err := readReady(s.world, raw)
+	buf, n, err := readReady(s.world, raw, datagramBuffers)
 	if buf == nil {
 		return err
 	}
-	defer copyBuffers.Put(buf)
+	defer datagramBuffers.giveBuffer(buf)
 	if err != nil {
 		return err
 	}

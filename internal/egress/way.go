@@ -13,6 +13,7 @@ import (
 // how the other end is reached.
 type way struct {
 	verdict forkbox.NetVerdict
+	under   *Policy // that it was decided under
 	dial    func(ctx context.Context) (net.Conn, error)
 	// sniff says that what the client says first has to be looked at.
 	sniff bool
@@ -22,6 +23,13 @@ type way struct {
 
 // way decides about a new connection or session.
 func (g *Gate) way(proto string, to netip.AddrPort) way {
+	under := g.policy.Load() // before it is asked: it may change meanwhile
+	w := g.wayTo(proto, to)
+	w.under = under
+	return w
+}
+
+func (g *Gate) wayTo(proto string, to netip.AddrPort) way {
 	switch stand, found := g.stands.at(to.Addr()); {
 	case isGateway(to.Addr()):
 		return g.hostWay(proto, to)

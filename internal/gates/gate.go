@@ -90,6 +90,12 @@ func (g *gate) Update(box forkbox.Box) error {
 	g.box.Store(&box)
 	g.policy.Store(policy)
 	g.egress.SetPolicy(policy)
+	g.mu.Lock()
+	reads := g.reads
+	g.mu.Unlock()
+	if reads != nil {
+		reads.Review()
+	}
 	g.egress.SetLimits(limitsOf(box))
 	return nil
 }
@@ -105,11 +111,15 @@ func (g *gate) Close() error {
 	g.closed = true
 	reads := g.reads
 	g.mu.Unlock()
+	// Each may wait for something that only the other ends.
+	var reading sync.WaitGroup
 	var err error
 	if reads != nil {
-		err = reads.Close()
+		reading.Go(func() { err = reads.Close() })
 	}
-	return errors.Join(err, g.egress.Close())
+	closed := g.egress.Close()
+	reading.Wait()
+	return errors.Join(err, closed)
 }
 
 // intercept reads the requests of a connection.
@@ -138,11 +148,20 @@ func (g *gate) interceptor() (*intercept.Interceptor, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.reads, err = intercept.New(intercept.Config{CA: ca, Check: g.check, Secrets: g.secrets})
+	g.reads, err = intercept.New(intercept.Config{
+		CA: ca, Secrets: g.secrets, Check: g.check, Connect: g.connect, Terminates: g.terminates, NeedsRequests: g.needsRequests,
+	})
 	return g.reads, err
 }
 
-func (g *gate) check(t forkbox.NetTarget) forkbox.NetVerdict { return g.policy.Load().Request(t) }
+// What holds is asked for each time: it changes while connections are open.
+
+func (g *gate) check(t forkbox.NetTarget) forkbox.NetVerdict   { return g.policy.Load().Request(t) }
+func (g *gate) connect(t forkbox.NetTarget) forkbox.NetVerdict { return g.policy.Load().Connect(t) }
+func (g *gate) terminates(host string, port int) bool          { return g.policy.Load().Terminates(host, port) }
+func (g *gate) needsRequests(host string, port int) bool {
+	return g.policy.Load().NeedsRequests(host, port)
+}
 
 // OwnAddresses are those of this host's interfaces, loopback left out.
 func OwnAddresses() (own []netip.Addr, err error) {

@@ -163,9 +163,29 @@ func TestSecretForAPinnedHost(t *testing.T) {
 	t.Parallel()
 	h := house(t)
 	must(t, h.Vault.Set(0, forkbox.Secret{Name: "TOKEN", Hosts: []string{"api.example.com"}}, []byte("hunter2")))
-	box := boxOf(t, h, "", forkbox.NetWish{Secrets: []string{"TOKEN"}, Pinned: []string{"api.example.com"}})
-	if err := h.Prepare(&box); forkbox.CodeOf(err) != forkbox.Invalid {
-		t.Errorf("%v", err)
+	for pinned, code := range map[string]forkbox.Code{
+		"api.example.com": forkbox.Invalid, "*.example.com": forkbox.Invalid, "API.example.com.": forkbox.Invalid,
+		"*.api.example.com": "", "example.com": "",
+	} {
+		box := boxOf(t, h, "", forkbox.NetWish{Secrets: []string{"TOKEN"}, Pinned: []string{pinned}})
+		if err := h.Prepare(&box); err == nil && code != "" || err != nil && forkbox.CodeOf(err) != code {
+			t.Errorf("%s: %v", pinned, err)
+		}
+	}
+}
+
+// TestAuthorityForTheFloor: TLS ends at the gate for what the host's floor looks
+// at, too. A box that runs already can be changed all the same.
+func TestAuthorityForTheFloor(t *testing.T) {
+	t.Parallel()
+	h := house(t, forkbox.NetRule{Rule: "deny POST api.example.com", From: "host"}, forkbox.NetRule{Rule: "allow *", From: "host"})
+	box := boxOf(t, h, "", forkbox.NetWish{Rules: []string{"allow api.example.com:443"}})
+	runs := box
+	runs.State = forkbox.Running
+	must(t, h.Prepare(&runs))
+	must(t, h.Prepare(&box))
+	if box.Network.CA == "" {
+		t.Error("the box's programs would trust nobody for api.example.com")
 	}
 }
 

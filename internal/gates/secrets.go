@@ -34,7 +34,11 @@ func (h *House) Prepare(box *forkbox.Box) error {
 	if err := h.checkPinned(*box); err != nil {
 		return err
 	}
-	if box.Network.CA != "" || !ends(box.Network) {
+	rules := box.Network.Rules
+	if box.State != forkbox.Running { // which a floor that came later does not keep from being changed
+		rules = slices.Concat(rules, h.Floor)
+	}
+	if box.Network.CA != "" || !ends(box.Network, rules) {
 		return nil
 	}
 	if box.State == forkbox.Running {
@@ -44,12 +48,12 @@ func (h *House) Prepare(box *forkbox.Box) error {
 	return h.makeAuthority(box)
 }
 
-// ends says whether TLS may end at the gate of a box.
-func ends(n forkbox.Network) bool {
+// ends says whether TLS may end at the gate of a box that has these rules.
+func ends(n forkbox.Network, rules []forkbox.NetRule) bool {
 	if len(n.Secrets) > 0 || len(n.Terminate) > 0 {
 		return true
 	}
-	return slices.ContainsFunc(n.Rules, func(r forkbox.NetRule) bool {
+	return slices.ContainsFunc(rules, func(r forkbox.NetRule) bool {
 		rule, err := netpolicy.Parse(r.Rule)
 		return err == nil && (len(rule.Methods) > 0 || rule.Path != "")
 	})
@@ -63,12 +67,19 @@ func (h *House) checkPinned(box forkbox.Box) error {
 		return err
 	}
 	for _, host := range bound {
-		if slices.Contains(box.Network.Pinned, host) {
+		if slices.ContainsFunc(box.Network.Pinned, func(pattern string) bool { return pins(pattern, host) }) {
 			return forkbox.Errorf(forkbox.Invalid, "use a secret for "+host, "it is pinned: TLS to it does not end at the gate").
 				Hint("leave out --pinned %s, or the secret", host)
 		}
 	}
 	return nil
+}
+
+// pins says whether a host of a secret's, or each that it stands for, is pinned.
+func pins(pattern, host string) bool {
+	pattern, err := netpolicy.ParseHost(pattern)
+	below, glob := strings.CutPrefix(pattern, "*")
+	return err == nil && (pattern == host || glob && strings.HasSuffix(host, below))
 }
 
 // boundHosts are those that a box's secrets are for. A secret that is gone is

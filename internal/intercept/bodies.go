@@ -15,8 +15,8 @@ var errNotHTTP = errors.New("not HTTP")
 
 func (h *heads) readNothing([]byte) (int, error) { return 0, io.EOF }
 
-// readRaw is after a request for a WebSocket, the last of its connection: if the
-// server agrees, no HTTP follows; if not, the handler closes.
+// readRaw is after a request for a WebSocket or a tunnel, the last of its
+// connection: if the server agrees, no HTTP follows; if not, the handler closes.
 func (h *heads) readRaw(p []byte) (int, error) { return h.from.Read(p) }
 
 // readBody hands on a body of known length.

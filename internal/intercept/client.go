@@ -19,6 +19,7 @@ type client struct {
 
 	lock     sync.Mutex
 	leaving  bool
+	tunnel   *tunnel        // what the connection has become, or nil
 	handlers sync.WaitGroup // its requests that are under way
 }
 

@@ -9,7 +9,8 @@
 //	heads        looks at the raw heads of HTTP/1 requests: shapes that two servers
 //	             can read differently are refused before anything parses them
 //	net/http     parses, HTTP/1 and HTTP/2
-//	judge        Host must be the name that was connected to; then the rules decide
+//	judge        Host must be the name that was connected to, or the server is asked
+//	             as a proxy and that host is judged; then the rules decide
 //	inject       placeholders in header values become values, over TLS only
 //	proxy        the request goes out, freshly written, to the address that the
 //	             gate pinned, with its certificate checked against the system's roots

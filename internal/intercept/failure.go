@@ -27,7 +27,7 @@ func (v *visit) explain(err error) (status int, why string) {
 		alert       tls.AlertError
 		timeout     net.Error
 	)
-	host := v.Verdict.Target.Host
+	host := v.Host // that was connected to: of a proxied request it is the proxy
 	switch {
 	case errors.As(err, &refused):
 		return http.StatusBadGateway, string(refused)

@@ -144,6 +144,26 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
+// A server that cannot be reached is not waited for: nothing but Close ends the
+// attempt where the client has more to send.
+func TestCloseEndsConnectingToo(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		dialing := make(chan struct{})
+		w := newWorld(t, setup{dial: func(ctx context.Context) (net.Conn, error) {
+			close(dialing)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}, nil)
+		body, end := io.Pipe()
+		r, err := http.NewRequest("POST", w.url("/"), body)
+		must(t, err)
+		go func() { <-dialing; _ = w.i.Close(); _ = end.Close() }()
+		if answer, err := w.client(h2).Do(r); err == nil && answer.StatusCode == 200 {
+			t.Error("there was an answer")
+		}
+	}
+}
+
 func TestTooLongHeads(t *testing.T) {
 	for _, h2 := range []bool{false, true} {
 		w, reached := counted(t, setup{limits: Limits{HeaderBytes: 8 << 10}})

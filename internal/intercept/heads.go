@@ -137,7 +137,7 @@ func (h *heads) hand(s shape) error {
 	switch {
 	case s.bad != "":
 		h.ready, h.read = []byte(substitute), (*heads).readNothing
-	case s.upgrade:
+	case s.upgrade, s.connect:
 		h.read = (*heads).readRaw
 	case s.chunked:
 		h.read = (*heads).readChunkSize

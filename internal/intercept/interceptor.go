@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/forkbox/forkbox"
 )
@@ -19,6 +20,7 @@ type Interceptor struct {
 	queue  *queue
 	start  sync.Once
 	slots  chan struct{} // one for each request that is under way
+	asking atomic.Int64  // requests that have no whole answer yet, refused ones too
 
 	lock    sync.Mutex
 	closed  bool
@@ -38,7 +40,9 @@ func New(config Config) (*Interceptor, error) {
 	protocols.SetHTTP2(true)
 	i.server = &http.Server{
 		Handler: http.HandlerFunc(i.handle), Protocols: protocols,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: i.limits.Streams},
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: i.limits.Streams, MaxReceiveBufferPerStream: uploadWindow, MaxReceiveBufferPerConnection: 4 * uploadWindow,
+		},
 		MaxHeaderBytes:    i.limits.HeaderBytes,
 		ReadHeaderTimeout: i.limits.HeadTime, IdleTimeout: i.limits.IdleTime,
 		// "OPTIONS *" is a request like any other, to be judged.

@@ -29,6 +29,12 @@ func (i *Interceptor) judge(c *client, r *http.Request, s shape) (forkbox.NetVer
 		t.Method, t.Path = s.method, s.target
 		return i.object(http.StatusBadRequest, t, "the request is not clear: "+s.bad)
 	}
+	if why := badTarget(r); why != "" {
+		return i.object(http.StatusBadRequest, t, "the request is not clear: "+why)
+	}
+	if c.asksProxy(r) {
+		return i.judgeProxied(c, r)
+	}
 	if r.Method == http.MethodConnect {
 		return i.object(http.StatusMethodNotAllowed, t, "CONNECT would open a connection that nobody looks into")
 	}
@@ -96,22 +102,36 @@ func (c *client) scheme() string {
 	return "http"
 }
 
-// sentPath is the path as the server will read it.
+// sentPath is the path as it will be written.
 func sentPath(r *http.Request) string {
-	if path := r.URL.EscapedPath(); path != "" {
-		return path
+	path, _, _ := strings.Cut(r.URL.RequestURI(), "?")
+	return path
+}
+
+// badTarget refuses what is neither a path nor a URL. Such as "https:http://x/y"
+// would be judged as one thing, and read by the server as another.
+func badTarget(r *http.Request) string {
+	path := strings.HasPrefix(r.RequestURI, "/")
+	switch {
+	case r.Method == http.MethodConnect, r.Method == http.MethodOptions && r.RequestURI == "*":
+		return ""
+	case r.URL.Opaque != "", r.URL.Path != "" && r.URL.Path[0] != '/', !path && r.URL.Host == "":
+		return "its target is neither a path nor a URL"
+	case !path && r.ProtoMajor != 1:
+		return "its path is a URL"
 	}
-	return "/"
+	return ""
 }
 
 func (c *client) refuse(v forkbox.NetVerdict) {
 	if c.Refused != nil {
-		c.Refused(v)
+		c.Refused(plainVerdict(v))
 	}
 }
 
 func (i *Interceptor) record(x Exchange) {
 	if i.Record != nil {
+		x.Verdict = plainVerdict(x.Verdict)
 		i.Record(x)
 	}
 }

@@ -73,6 +73,8 @@ func (p page) answer(w http.ResponseWriter, r *http.Request, status int, own str
 	header.Set(OwnAnswer, own)
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
+	// Until the client takes it this is a request under way, and counted.
+	_ = http.NewResponseController(w).Flush()
 }
 
 func wantsJSON(accept string) bool {

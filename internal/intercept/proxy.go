@@ -14,7 +14,7 @@ import (
 func (i *Interceptor) proxy(v *visit) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:        v.rewrite,
-		Transport:      v.upstream,
+		Transport:      v,
 		FlushInterval:  -1, // at once: agents read streams
 		BufferPool:     buffers{},
 		ErrorLog:       log.New(io.Discard, "", 0),
@@ -28,6 +28,7 @@ func (i *Interceptor) proxy(v *visit) *httputil.ReverseProxy {
 func (v *visit) rewrite(p *httputil.ProxyRequest) {
 	in, out := p.In, p.Out
 	out.URL.Scheme, out.URL.Host, out.URL.User = v.scheme(), authority(v.Host, v.Addr), nil
+	out.URL.Opaque = "" // net/http would send it in place of the path
 	out.Host = in.Host
 	out.URL.RawQuery, out.URL.ForceQuery = in.URL.RawQuery, in.URL.ForceQuery
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
@@ -35,16 +36,30 @@ func (v *visit) rewrite(p *httputil.ProxyRequest) {
 			out.Header[name] = values // the program's own: nothing is added
 		}
 	}
+	if v.proxied {
+		v.toProxy(in, out)
+	}
 	if !v.shape.upgrade {
 		// h2c and the like would begin a conversation that no rule is asked about.
 		out.Header.Del("Connection")
 		out.Header.Del("Upgrade")
+	}
+	if needs := v.owner.NeedsRequests; needs != nil && needs(v.Verdict.Target.Host, v.Verdict.Target.Port) {
+		dropOverrides(out.Header)
 	}
 	if v.scan != nil {
 		readable(out.Header)
 	}
 	if len(in.Trailer) > 0 && out.Body != nil {
 		out.Body = &trailing{out.Body, in, out}
+	}
+}
+
+// dropOverrides leaves out what has some servers take a request for another one
+// than was judged.
+func dropOverrides(header http.Header) {
+	for _, name := range []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url"} {
+		header.Del(name)
 	}
 }
 
@@ -85,6 +100,9 @@ func (v *visit) examine(answer *http.Response) error {
 			return unreadable("the server speaks another protocol from now on, which was not asked for")
 		}
 		v.Status = answer.StatusCode
+	}
+	if v.challenge != nil {
+		answer.Header["Proxy-Authenticate"] = v.challenge
 	}
 	if v.scan == nil {
 		return nil

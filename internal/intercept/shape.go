@@ -13,6 +13,7 @@ type shape struct {
 	length         int64
 	chunked        bool
 	upgrade        bool // to a WebSocket; other upgrades are not passed on
+	connect        bool // what follows is for another host
 }
 
 // shapeOf reads a head, strictly. It ends in an empty line.
@@ -32,6 +33,9 @@ func shapeOf(head []byte) shape {
 	s.bad = s.frame(fields, words[2] == "HTTP/1.1")
 	if s.bad == "" {
 		s.bad = badHostField(s.target, fields["host"])
+	}
+	if s.connect = s.method == "CONNECT"; s.bad == "" && s.connect && (s.chunked || s.length > 0) {
+		s.bad = "CONNECT has no body"
 	}
 	s.upgrade = s.bad == "" && s.method == "GET" && !s.chunked && s.length == 0 && asksForWebSocket(fields)
 	return s

@@ -17,6 +17,14 @@ type Config struct {
 	// Check judges one request: Method and Path are set, the path as it will be
 	// sent. Nil refuses everything.
 	Check func(forkbox.NetTarget) forkbox.NetVerdict
+	// Connect judges a host that a request has a proxy connect to: Host and Port
+	// are set, or Addr and Port. Nil refuses such requests.
+	Connect func(forkbox.NetTarget) forkbox.NetVerdict
+	// Terminates says whether TLS to a host ends at the gate; nil: to none.
+	Terminates func(host string, port int) bool
+	// NeedsRequests says whether rules let only some requests pass to a host;
+	// nil: to none.
+	NeedsRequests func(host string, port int) bool
 	// Secrets are the box's, as they are now. It is asked for each request.
 	Secrets func() []Secret
 	// Record is told of each request when it has been answered, or nil.
@@ -34,10 +42,18 @@ type Config struct {
 type Limits struct {
 	HeaderBytes int           // of one request or answer; 64 KiB
 	Streams     int           // at once in an HTTP/2 connection; 100
-	Requests    int           // at once of the whole box; 1024
+	Requests    int           // at once of the whole box; 256
 	HeadTime    time.Duration // for a handshake, and for a request's head; 30 s
 	IdleTime    time.Duration // between requests; 2 min
 }
+
+// What HTTP/2 lets the other side send although nobody reads, on one stream. A
+// box can leave as many answers unread as it may have requests, and the gate is
+// everybody's. A box is near; of a server far away that much comes at a time.
+const (
+	uploadWindow = 64 << 10
+	answerWindow = 256 << 10
+)
 
 // Secret is a value that a box uses without having it.
 type Secret struct {
@@ -79,7 +95,7 @@ func or[T int | time.Duration](limit, usual T) T {
 
 func (l Limits) filled() Limits {
 	return Limits{
-		HeaderBytes: or(l.HeaderBytes, 64<<10), Streams: or(l.Streams, 100), Requests: or(l.Requests, 1024),
+		HeaderBytes: or(l.HeaderBytes, 64<<10), Streams: or(l.Streams, 100), Requests: or(l.Requests, 256),
 		HeadTime: or(l.HeadTime, 30*time.Second), IdleTime: or(l.IdleTime, 2*time.Minute),
 	}
 }

@@ -15,6 +15,10 @@ import (
 type upstream struct {
 	owner *Interceptor
 	meta  Meta
+	// ctx ends with the client. Nothing else ends an attempt to connect whose
+	// client has more to send: net/http does not listen for its end then.
+	ctx    context.Context
+	cancel context.CancelFunc
 
 	once      sync.Once
 	transport *http.Transport
@@ -25,7 +29,9 @@ type upstream struct {
 }
 
 func newUpstream(i *Interceptor, m Meta) *upstream {
-	return &upstream{owner: i, meta: m, conns: map[net.Conn]bool{}}
+	u := &upstream{owner: i, meta: m, conns: map[net.Conn]bool{}}
+	u.ctx, u.cancel = context.WithCancel(context.Background())
+	return u
 }
 
 // RoundTrip sends a request with the protocol that the client speaks: with
@@ -43,7 +49,8 @@ func (u *upstream) newTransport(h2 bool) *http.Transport {
 	protocols.SetHTTP2(h2)
 	return &http.Transport{
 		DialContext: u.dial, Protocols: protocols,
-		TLSClientConfig:     &tls.Config{ServerName: u.meta.Host, RootCAs: u.owner.Roots, MinVersion: tls.VersionTLS12},
+		HTTP2:               &http.HTTP2Config{MaxReceiveBufferPerStream: answerWindow, MaxReceiveBufferPerConnection: answerWindow * limits.Streams},
+		TLSClientConfig:     u.tlsConfig(),
 		TLSHandshakeTimeout: limits.HeadTime,
 		IdleConnTimeout:     limits.IdleTime,
 		// The client says itself whether it wants compression.
@@ -55,12 +62,19 @@ func (u *upstream) newTransport(h2 bool) *http.Transport {
 	}
 }
 
+func (u *upstream) tlsConfig() *tls.Config {
+	return &tls.Config{ServerName: u.meta.Host, RootCAs: u.owner.Roots, MinVersion: tls.VersionTLS12}
+}
+
 // dialError is of connecting, and so has nothing in it that the server said.
 type dialError struct{ error }
 
 func (e dialError) Unwrap() error { return e.error }
 
 func (u *upstream) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(u.ctx, cancel)()
 	conn, err := u.meta.Dial(ctx)
 	if err != nil {
 		return nil, dialError{err}
@@ -82,6 +96,8 @@ type upstreamConn struct {
 	of *upstream
 }
 
+func (c *upstreamConn) CloseWrite() error { return closeWrite(c.Conn) }
+
 func (c *upstreamConn) Close() error {
 	c.of.lock.Lock()
 	delete(c.of.conns, c)
@@ -89,8 +105,9 @@ func (c *upstreamConn) Close() error {
 	return c.Conn.Close()
 }
 
-// close ends all connections, also such as are idle.
+// close ends all connections, also such as are idle or being made.
 func (u *upstream) close() {
+	u.cancel()
 	u.lock.Lock()
 	u.closed = true
 	conns := make([]net.Conn, 0, len(u.conns))

@@ -49,6 +49,9 @@ type setup struct {
 	h1       bool // the server has no HTTP/2
 	secrets  []Secret
 	check    func(forkbox.NetTarget) forkbox.NetVerdict
+	connect  func(forkbox.NetTarget) forkbox.NetVerdict
+	ends     func(host string, port int) bool // TLS at the gate
+	needs    func(host string, port int) bool // its requests judged
 	limits   Limits
 	cert     *tls.Certificate // the server's
 	dial     func(context.Context) (net.Conn, error)
@@ -90,7 +93,7 @@ func newWorld(t *testing.T, s setup, handler http.HandlerFunc) *world {
 	w.startServer(s, serverCA, handler)
 	i, err := New(Config{
 		CA: boxCA, Roots: pool(serverPEM), Limits: s.limits, Secrets: func() []Secret { return s.secrets },
-		Check: w.judge(s.check), Record: w.record,
+		Check: w.judge(s.check), Record: w.record, Connect: s.connect, Terminates: s.ends, NeedsRequests: s.needs,
 		Remedy: func(target forkbox.NetTarget) string { return "forkbox net allow BOX " + target.Host },
 	})
 	must(t, err)

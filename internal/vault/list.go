@@ -36,6 +36,12 @@ func (v *Vault) List(uid int) ([]forkbox.Secret, error) {
 	return list, brokenList(broken)
 }
 
+// count is how many secrets a user has, such as cannot be opened included.
+func (v *Vault) count(uid int) int {
+	entries, _ := os.ReadDir(v.ownerDir(uid))
+	return len(entries)
+}
+
 // brokenList is one error of many, each with its own reason.
 func brokenList(broken []error) error {
 	switch len(broken) {

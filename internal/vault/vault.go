@@ -16,6 +16,9 @@ import (
 // that servers accept is shorter still.
 const MaxValue = 64 << 10
 
+// mostSecrets is how many a user may have: they lie in the daemon's home.
+const mostSecrets = 256
+
 // Vault is an opened directory of secrets. It can be used by several goroutines,
 // and several processes can have it open.
 type Vault struct {
@@ -66,6 +69,9 @@ func (v *Vault) replace(uid int, s forkbox.Secret, value []byte) error {
 		s.Created = old.Created
 	case forkbox.CodeOf(err) != forkbox.NotFound:
 		return err
+	case v.count(uid) >= mostSecrets:
+		return forkbox.Errorf(forkbox.Busy, "set secret "+s.Name, "there are %d already, which is the most", mostSecrets).
+			Hint("forkbox secret rm NAME")
 	}
 	sealed, err := seal(v.key, uid, s, value)
 	if err != nil {

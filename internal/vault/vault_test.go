@@ -2,6 +2,7 @@ package vault
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -153,6 +154,20 @@ func TestWhatIsRefused(t *testing.T) {
 	if len(list) != 1 {
 		t.Fatalf("list is %v", list)
 	}
+}
+
+// A user's secrets are bounded, and who has as many as can be still changes them.
+func TestThereIsAMostOfSecrets(t *testing.T) {
+	v, _ := filled(t)
+	for n := range mostSecrets - 1 {
+		must(t, v.Set(1000, forkbox.Secret{Name: fmt.Sprintf("S%d", n), Hosts: token.Hosts}, []byte("x")))
+	}
+	more := forkbox.Secret{Name: "MORE", Hosts: token.Hosts}
+	refused(t, v.Set(1000, more, []byte("x")), forkbox.Busy, "which is the most")
+	must(t, v.Set(1000, token, []byte("another")))
+	must(t, v.Set(1001, more, []byte("x")))
+	must(t, v.Remove(1000, "S1"))
+	must(t, v.Set(1000, more, []byte("x")))
 }
 
 func TestAnyValueComesBack(t *testing.T) {
