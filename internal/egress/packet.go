@@ -114,11 +114,3 @@ func (p packet) port() int {
 	}
 	return 0
 }
-
-// from is the socket that it comes from.
-func (p packet) from() netip.AddrPort {
-	if (p.proto == protoTCP || p.proto == protoUDP) && len(p.body) >= 4 {
-		return netip.AddrPortFrom(p.src, binary.BigEndian.Uint16(p.body))
-	}
-	return netip.AddrPortFrom(p.src, 0)
-}
