@@ -41,7 +41,8 @@ func TestPromise8HalfOpen(t *testing.T) {
 	if got := kept.line(); got != "ok alive 3" {
 		t.Errorf("the connections of another box: %s", got)
 	}
-	w.recorded(box, want{state: forkbox.ConnRefused, addr: w.Canary4, port: 80})
+	// Not each port: of too many that differ, some are told together.
+	w.recorded(box, want{state: forkbox.ConnRefused, addr: w.Canary4})
 	if n := len(w.conns(box)); n > 20000 {
 		t.Errorf("there are %d records", n)
 	}
