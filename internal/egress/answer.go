@@ -53,7 +53,7 @@ func (g *Gate) answerName(ctx context.Context, m *dns.Msg, name string, qtype ui
 }
 
 func (g *Gate) answerPolicy(ctx context.Context, m *dns.Msg, name string, qtype uint16) {
-	v := g.rules().Name(serviceHost(name))
+	v := g.rules().Name(serviceHost(name, qtype))
 	switch {
 	case !v.Allowed:
 		g.answerRefused(m, name, qtype, v)
@@ -78,17 +78,31 @@ func (g *Gate) answerRefused(m *dns.Msg, name string, qtype uint16, v forkbox.Ne
 	}
 }
 
+// serviceLabel is how long the name of a service or of its protocol can be.
+const serviceLabel = 16
+
 // serviceHost is the host that a service's name is about: _http._tcp.example.com
-// is as allowed as example.com, whose owner answers for both.
-func serviceHost(name string) string {
-	for strings.HasPrefix(name, "_") {
-		_, rest, found := strings.Cut(name, ".")
-		if !found {
-			return name
+// is as allowed as example.com, whose owner answers for both. What is longer
+// than such names are could carry data to that owner's name servers, and services
+// have no addresses.
+func serviceHost(name string, qtype uint16) string {
+	if qtype == dns.TypeA || qtype == dns.TypeAAAA {
+		return name
+	}
+	for range 2 {
+		label, rest, found := strings.Cut(name, ".")
+		if !found || !isService(label) {
+			break
 		}
 		name = rest
 	}
 	return name
+}
+
+// isService says whether a label, of a valid name, is a service or a protocol.
+func isService(label string) bool {
+	word, found := strings.CutPrefix(label, "_")
+	return found && word != "" && len(word) <= serviceLabel && !strings.Contains(word, "_")
 }
 
 // numeric says whether a name could be taken for an address in some notation of

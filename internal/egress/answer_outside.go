@@ -20,19 +20,16 @@ type found struct {
 
 // addresses asks the world for an allowed name, and pins what may be given out.
 func (g *Gate) addresses(ctx context.Context, name string, qtype uint16) found {
-	reply, err := g.cfg.Resolver.Lookup(ctx, name, qtype)
+	reply, err := g.cfg.Resolver.lookup(ctx, g.asking, question{name, qtype})
 	if err != nil {
 		v := g.rules().Name(name)
 		v.Target = forkbox.NetTarget{Proto: "dns", Host: name, Port: dnsPort}
 		g.log.fail(failed(v, err), nil)
 		return found{rcode: dns.RcodeServerFailure}
 	}
-	f := found{rcode: reply.Rcode, ttl: reply.TTL}
-	for _, alias := range reply.Aliases {
-		if rule, denied := g.rules().Denies(alias); denied {
-			f.refused = &forkbox.NetVerdict{Rule: rule, Why: "it is an alias of " + quote(alias) + ", which `" + rule.Rule + "` denies (" + rule.From + ")"}
-			return f
-		}
+	f := found{rcode: reply.Rcode, ttl: reply.TTL, refused: aliasDenied(g.rules(), reply.Aliases)}
+	if f.refused != nil {
+		return f
 	}
 	for _, addr := range reply.Addrs {
 		if !g.rules().Answer(name, addr) || isOwn(addr) {
@@ -40,7 +37,7 @@ func (g *Gate) addresses(ctx context.Context, name string, qtype uint16) found {
 			continue
 		}
 		f.addrs = append(f.addrs, addr)
-		g.pins.add(addr, name, reply.TTL)
+		g.pins.add(addr, name, reply.TTL, reply.Aliases...)
 	}
 	return f
 }
@@ -88,7 +85,7 @@ func (g *Gate) whyHidden(name string, f found) forkbox.NetVerdict {
 // answerOther passes on records of other types, without those that could bring
 // the box addresses which are not pinned.
 func (g *Gate) answerOther(ctx context.Context, m *dns.Msg, name string, qtype uint16) {
-	reply, err := g.cfg.Resolver.Lookup(ctx, name, qtype)
+	reply, err := g.cfg.Resolver.lookup(ctx, g.asking, question{name, qtype})
 	if err != nil {
 		m.Rcode = dns.RcodeServerFailure
 		return

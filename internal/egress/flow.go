@@ -23,7 +23,8 @@ type flow struct {
 
 	mu     sync.Mutex
 	record forkbox.Conn
-	relays kind // what is relayed without being looked into; undecided if nothing is
+	relays kind     // what is relayed without being looked into; undecided if nothing is
+	by     []string // names that the answer for its host came by
 }
 
 // reserve takes one of the places that the box's limit of connections has. It
@@ -44,6 +45,7 @@ func (g *Gate) start(w way, from socket, cut func(), held func() int64) *flow {
 	f := &flow{gate: g, cut: cut, held: held, told: make(chan struct{}), record: g.log.begin(w.verdict, forkbox.ConnOpen)}
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.release = g.pins.hold(w.verdict.Target.Addr)
+	f.by = g.pins.aliases(w.verdict.Target.Addr, w.verdict.Target.Host)
 	g.flows.add(f)
 	g.recheck(f, w.under)
 	if g.cfg.Holder == nil {
@@ -79,6 +81,9 @@ func (f *flow) judged(v forkbox.NetVerdict) {
 	defer f.mu.Unlock()
 	if v.Allowed && f.record.State == forkbox.ConnRefused {
 		return // it was ended meanwhile, and that is why
+	}
+	if v.Target.Host != f.record.Target.Host {
+		f.by = f.gate.pins.aliases(v.Target.Addr, v.Target.Host)
 	}
 	f.record.NetVerdict = tidy(v)
 	if !v.Allowed {
@@ -116,6 +121,14 @@ func (f *flow) verdict() forkbox.NetVerdict { return f.snapshot().NetVerdict }
 
 // target is what it is connected to.
 func (f *flow) target() forkbox.NetTarget { return f.verdict().Target }
+
+// aliases are the names that the answer for its host came by. They are its own:
+// pins come and go, and the name may have another answer by now.
+func (f *flow) aliases() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.by
+}
 
 // setRelayed notes what is relayed from now on.
 func (f *flow) setRelayed(k kind) {

@@ -26,6 +26,7 @@ type Gate struct {
 	sessions atomic.Int64  // of UDP
 	idle     time.Duration // after which one of them ends
 	side     chan struct{} // places for what the gate itself answers
+	asking   places        // for names, outside
 	in, out  atomic.Int64  // of flows that have ended
 	asked    atomic.Int64
 	up, down *throttle
@@ -57,6 +58,7 @@ func Open(cfg Config) (*Gate, error) {
 		stands: newStandIns(),
 		idle:   sessionIdle,
 		side:   make(chan struct{}, sideLimit),
+		asking: make(places, upstreamShare),
 		up:     newThrottle(cfg.Limits.Bandwidth),
 		down:   newThrottle(cfg.Limits.Bandwidth),
 		errors: newThrottle(errorsPerSecond),
@@ -64,6 +66,7 @@ func Open(cfg Config) (*Gate, error) {
 	g.cfg = cfg.withDefaults()
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.policy.Store(&cfg.Policy)
+	g.pins.policy = &g.policy
 	g.SetLimits(cfg.Limits)
 	link, err := newLink(cfg.Device)
 	if err != nil {

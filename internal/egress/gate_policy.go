@@ -43,6 +43,10 @@ func (g *Gate) still(f *flow) (forkbox.NetVerdict, bool) {
 		return forkbox.NetVerdict{}, true
 	}
 	v := g.rules().Connect(t)
+	if denied := aliasDenied(g.rules(), f.aliases()); v.Allowed && denied != nil {
+		denied.Target = t
+		return *denied, false
+	}
 	if v.Allowed && g.mustSee(f.relayed(), t) {
 		return forkbox.NetVerdict{Target: t, Rule: v.Rule, Why: "only some requests may pass to this host from now on, and nobody can see those of this connection"}, false
 	}

@@ -36,14 +36,14 @@ func helloName(head []byte) (string, error) {
 	if message[0] != clientHello {
 		return "", errHello
 	}
-	size := int(message[1])<<16 | int(message[2])<<8 | int(message[3])
-	if size > peekMost {
+	size := messageSize(message)
+	if size > 4+peekMost {
 		return "", errHello
 	}
-	if len(message) < 4+size {
+	if len(message) < size {
 		return "", errMore
 	}
-	return parseHello(message[4 : 4+size])
+	return parseHello(message[4:size])
 }
 
 // handshakeBytes joins what records carry of the first message. Their version is
@@ -75,29 +75,41 @@ func handshakeBytes(head []byte) (message []byte, err error) {
 // done says whether a message is there to its end: what follows in the stream
 // may be anything.
 func done(message []byte) bool {
-	return len(message) >= 4 && len(message) >= 4+(int(message[1])<<16|int(message[2])<<8|int(message[3]))
+	return len(message) >= 4 && len(message) >= messageSize(message)
 }
 
-// parseHello skips version, random, session, cipher suites and compression, and
-// reads the extensions.
+// messageSize is how long a message is, with its type and length.
+func messageSize(message []byte) int {
+	return 4 + (int(message[1])<<16 | int(message[2])<<8 | int(message[3]))
+}
+
 func parseHello(body []byte) (string, error) {
+	extensions, err := helloExtensions(body)
+	if err != nil {
+		return "", err
+	}
+	return findName(extensions)
+}
+
+// helloExtensions skips version, random, session, cipher suites and compression.
+func helloExtensions(body []byte) ([]byte, error) {
 	if len(body) < 34 {
-		return "", errHello
+		return nil, errHello
 	}
 	rest, ok := body[34:], true
 	for _, width := range []int{1, 2, 1} {
 		if _, rest, ok = vector(rest, width); !ok {
-			return "", errHello
+			return nil, errHello
 		}
 	}
 	if len(rest) == 0 {
-		return "", nil // before there were extensions
+		return nil, nil // before there were extensions
 	}
 	extensions, rest, ok := vector(rest, 2)
 	if !ok || len(rest) != 0 {
-		return "", errHello
+		return nil, errHello
 	}
-	return findName(extensions)
+	return extensions, nil
 }
 
 func findName(extensions []byte) (string, error) {
@@ -125,6 +137,17 @@ func findName(extensions []byte) (string, error) {
 		}
 	}
 	return name, nil
+}
+
+// hasExtension looks for one among extensions that findName could read.
+func hasExtension(extensions []byte, wanted uint16) bool {
+	for len(extensions) >= 4 {
+		if binary.BigEndian.Uint16(extensions) == wanted {
+			return true
+		}
+		_, extensions, _ = vector(extensions[2:], 2)
+	}
+	return false
 }
 
 // serverName reads the list of names, of which only one may be there.

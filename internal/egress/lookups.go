@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,8 @@ const (
 	// was made for: that is then the record, with the port.
 	lookupWait  = 2 * time.Second
 	lookupLimit = 1024
+	// lookupFold is how many names below one domain have a record each.
+	lookupFold = 16
 )
 
 // lookup is a refused name that was asked for.
@@ -46,28 +49,42 @@ func (l *log) reached(host string) {
 	delete(l.lookups, host)
 }
 
-// dueLookups are those that nothing came of; the caller holds the lock. Names
-// below one domain are one record: data that somebody tries to carry out in
-// names comes as thousands of them.
+// dueLookups are those that nothing came of, in their order; the caller holds the
+// lock. Many names below one domain are one record: data that somebody tries to
+// carry out in names comes as thousands of them.
 func (l *log) dueLookups(all bool) []forkbox.Conn {
-	domains := map[string]int{}
-	var told []forkbox.Conn
+	domains := map[string][]*lookup{}
 	for name, found := range l.lookups {
-		if !all && time.Since(found.since) < lookupWait {
-			continue
+		if all || time.Since(found.since) >= lookupWait {
+			delete(l.lookups, name)
+			domains[domainOf(name)] = append(domains[domainOf(name)], found)
 		}
-		delete(l.lookups, name)
-		domain := domainOf(name)
-		at, has := domains[domain]
-		if !has {
-			at = len(told)
-			domains[domain] = at
-			told = append(told, l.begin(found.verdict, forkbox.ConnRefused))
-			told[at].Time, told[at].Times = found.since, 0
-		}
-		told[at].Times += found.times
 	}
+	var told []forkbox.Conn
+	for _, names := range domains {
+		for _, found := range foldLookups(names) {
+			conn := l.begin(found.verdict, forkbox.ConnRefused)
+			conn.Time, conn.Times = found.since, found.times
+			told = append(told, conn)
+		}
+	}
+	slices.SortFunc(told, func(a, b forkbox.Conn) int { return a.Time.Compare(b.Time) })
 	return told
+}
+
+// foldLookups makes one of the lookups below a domain if they are many, under the
+// name that was the first.
+func foldLookups(names []*lookup) []*lookup {
+	if len(names) <= lookupFold {
+		return names
+	}
+	first := slices.MinFunc(names, func(a, b *lookup) int { return a.since.Compare(b.since) })
+	times := 0
+	for _, found := range names {
+		times += found.times
+	}
+	first.times = times
+	return []*lookup{first}
 }
 
 // domainOf is what names are told together by: without the first of three or

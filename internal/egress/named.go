@@ -21,7 +21,13 @@ func (c *relay) checkFirst() bool {
 	if err != nil {
 		return true // it ended without a name: so does the relaying
 	}
-	return c.obey(said) && c.sendRest()
+	switch {
+	case !c.obey(said):
+		return false
+	case said.kind == tlsHello:
+		return c.sendHandshake(said)
+	}
+	return c.sendRest()
 }
 
 // obey does what the rules say about a client's first words, and says whether
@@ -121,9 +127,13 @@ func (g *Gate) unlessBare(t forkbox.NetTarget, why string) forkbox.NetVerdict {
 // the client can read one.
 func (c *relay) turnAway(said first, v forkbox.NetVerdict) {
 	c.judged(v)
+	if said.kind != httpRequest {
+		c.cut() // at once: a box that does not read would have takeOver wait
+		return
+	}
 	quiet := c.takeOver()
 	reset(c.world)
-	if said.kind == httpRequest && quiet {
+	if quiet {
 		writePage(c.box, v)
 		return
 	}

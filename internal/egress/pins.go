@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,9 @@ const (
 	// pinNames is how many names one address has: a network of caches can serve
 	// thousands from one.
 	pinNames = 64
+	// pinAliases is how many bytes of names that its answers came by one address
+	// has at most; whose are beyond is forgotten with its name.
+	pinAliases = 8 << 10
 )
 
 // pins knows which names an address was given out for: only as one of them it is
@@ -28,24 +32,30 @@ type pins struct {
 	now  func() time.Time
 	at   map[netip.Addr]*pinned
 	tick uint64 // orders what happened, however coarse the clock
+
+	policy *atomic.Pointer[Policy] // that holds now
+	under  *Policy                 // that pins were compared with last
+	era    uint64                  // counts such policies
 }
 
 type pinned struct {
-	names []pin
+	names []*pin
 	open  int // connections that have it in use
 	last  uint64
 }
 
 type pin struct {
-	name  string
-	until time.Time
-	tick  uint64
+	name    string
+	aliases []string // that the name's answer came by
+	until   time.Time
+	era     uint64 // in which it was found out whether an alias is denied
+	denied  bool
 }
 
 func newPins() *pins { return &pins{now: time.Now, at: map[netip.Addr]*pinned{}} }
 
-// add pins an address that is given out for a name.
-func (p *pins) add(addr netip.Addr, name string, ttl time.Duration) {
+// add pins an address that is given out for a name, which is an alias of others.
+func (p *pins) add(addr netip.Addr, name string, ttl time.Duration, aliases ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tick++
@@ -56,14 +66,22 @@ func (p *pins) add(addr netip.Addr, name string, ttl time.Duration) {
 		p.at[addr] = entry
 	}
 	entry.last = p.tick
-	entry.put(pin{name, p.now().Add(min(max(ttl, pinLeast), pinMost)), p.tick})
+	entry.put(&pin{name: name, aliases: aliases, until: p.now().Add(min(max(ttl, pinLeast), pinMost))})
 }
 
 // put has the newest name first.
-func (e *pinned) put(n pin) {
-	e.names = slices.DeleteFunc(e.names, func(o pin) bool { return o.name == n.name })
+func (e *pinned) put(n *pin) {
+	e.names = slices.DeleteFunc(e.names, func(o *pin) bool { return o.name == n.name })
 	e.names = slices.Insert(e.names, 0, n)
-	e.names = e.names[:min(len(e.names), pinNames)]
+	bytes, most := 0, min(len(e.names), pinNames)
+	for i, o := range e.names[:most] {
+		if bytes += lengths(o.aliases); i > 0 && bytes > pinAliases {
+			most = i
+			break
+		}
+	}
+	clear(e.names[most:])
+	e.names = e.names[:most]
 }
 
 // makeRoom drops what is stale, or else the oldest that nobody uses.
@@ -87,17 +105,26 @@ func (p *pins) makeRoom() {
 func (p *pins) names(addr netip.Addr) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	entry := p.at[addr]
-	if entry == nil {
-		return nil
-	}
 	var names []string
-	for _, n := range entry.names {
-		if entry.open > 0 || p.now().Before(n.until) {
+	for _, n := range p.alive(addr) {
+		if p.counts(n) {
 			names = append(names, n.name)
 		}
 	}
 	return names
+}
+
+// alive are an address's pins that are not over; the caller holds the lock.
+func (p *pins) alive(addr netip.Addr) []*pin {
+	entry := p.at[addr]
+	switch {
+	case entry == nil:
+		return nil
+	case entry.open > 0:
+		return entry.names
+	}
+	now := p.now()
+	return slices.DeleteFunc(slices.Clone(entry.names), func(n *pin) bool { return !now.Before(n.until) })
 }
 
 func (p *pins) has(addr netip.Addr, name string) bool {

@@ -42,8 +42,19 @@ type question struct {
 
 type pending struct {
 	done  chan struct{}
+	place places // that it takes until it is answered
 	reply Reply
 	err   error
+}
+
+// places are how many questions one asker may have on their way; nil for as many
+// as there are.
+type places chan struct{}
+
+func (p places) give() {
+	if p != nil {
+		<-p
+	}
 }
 
 // Reply is what the world says about a name.
@@ -55,8 +66,14 @@ type Reply struct {
 	TTL     time.Duration
 }
 
-// upstreamLimit is how many questions are on their way for the whole daemon.
-const upstreamLimit = 512
+const (
+	// upstreamLimit is how many questions are on their way for the whole daemon.
+	upstreamLimit = 512
+	// upstreamShare is how many of them are one gate's: servers that never answer
+	// keep a place for seconds, and a box can ask for as many of their names as
+	// it likes.
+	upstreamShare = 32
+)
 
 // NewResolver makes one.
 func NewResolver(cfg ResolverConfig) *Resolver {
@@ -80,41 +97,32 @@ func NewResolver(cfg ResolverConfig) *Resolver {
 
 // Lookup finds what there is of one type for a name, which has no dot at its end.
 func (r *Resolver) Lookup(ctx context.Context, name string, qtype uint16) (Reply, error) {
-	if addrs := r.hosts.addrs(name); len(addrs) > 0 && (qtype == dns.TypeA || qtype == dns.TypeAAAA) {
-		return Reply{Addrs: ofType(addrs, qtype), TTL: time.Minute}, nil
+	return r.lookup(ctx, nil, question{name, qtype})
+}
+
+// lookup is Lookup for somebody who has only so many places.
+func (r *Resolver) lookup(ctx context.Context, share places, q question) (Reply, error) {
+	if addrs := r.hosts.addrs(q.name); len(addrs) > 0 && (q.qtype == dns.TypeA || q.qtype == dns.TypeAAAA) {
+		return Reply{Addrs: ofType(addrs, q.qtype), TTL: time.Minute}, nil
 	}
-	q := question{name, qtype}
 	if reply, ok := r.cache.get(q); ok {
 		return reply, nil
 	}
-	p := r.join(q)
+	p := r.join(ctx, share, q)
 	select {
 	case <-p.done:
 		return p.reply, p.err
 	case <-ctx.Done():
-		return Reply{}, errors.New("no answer came in time")
+		return Reply{}, errLate
 	}
 }
 
-// join waits with others who want to know the same, or has it asked. The asking
-// does not end with the box that began it: others may wait as well.
-func (r *Resolver) join(q question) *pending {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if p := r.waiting[q]; p != nil {
-		return p
-	}
-	p := &pending{done: make(chan struct{})}
-	select {
-	case r.asking <- struct{}{}:
-		r.waiting[q] = p
-		go r.ask(q, p)
-	default:
-		p.err = errors.New("too many names are being asked for")
-		close(p.done)
-	}
-	return p
-}
+var (
+	errLate    = errors.New("no answer came in time")
+	errTooMany = errors.New("too many names are being asked for")
+)
+
+// ask asks, and ends what waits for it.
 
 func (r *Resolver) ask(q question, p *pending) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
@@ -127,6 +135,7 @@ func (r *Resolver) ask(q question, p *pending) {
 	delete(r.waiting, q)
 	r.mu.Unlock()
 	<-r.asking
+	p.place.give()
 	close(p.done)
 }
 

@@ -62,10 +62,13 @@ func (g *Gate) judge(proto string, to netip.AddrPort) forkbox.NetVerdict {
 	}
 	target.Host = ""
 	bare := policy.Connect(target)
-	if bare.Allowed || refused == nil {
+	switch {
+	case bare.Allowed:
 		return bare
+	case refused != nil:
+		return *refused
 	}
-	return *refused
+	return g.orAlias(bare)
 }
 
 func (g *Gate) dialer(proto string, to netip.AddrPort) func(context.Context) (net.Conn, error) {
