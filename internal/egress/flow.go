@@ -41,28 +41,28 @@ func (g *Gate) vacate() { g.open.Add(-1) }
 
 // start has an allowed attempt on record, with the process that made it where
 // that can be told. It does not wait for that.
-func (g *Gate) start(w way, from socket, cut func(), held func() int64) *flow {
+func (g *Gate) start(w way, by *asked, cut func(), held func() int64) *flow {
 	f := &flow{gate: g, cut: cut, held: held, told: make(chan struct{}), record: g.log.begin(w.verdict, forkbox.ConnOpen)}
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.release = g.pins.hold(w.verdict.Target.Addr)
 	f.by = g.pins.aliases(w.verdict.Target.Addr, w.verdict.Target.Host)
 	g.flows.add(f)
 	g.recheck(f, w.under)
-	if g.cfg.Holder == nil {
-		close(f.told)
-		g.cfg.Record(f.snapshot())
-		return f
+	select {
+	case <-by.done:
+		f.tell(by)
+	default:
+		go f.tell(by)
 	}
-	go f.tell(from)
 	return f
 }
 
 // tell has the beginning on record once it is known whose it is.
-func (f *flow) tell(from socket) {
+func (f *flow) tell(by *asked) {
 	defer close(f.told)
-	who, _ := f.gate.log.ask(from)
+	<-by.done
 	f.mu.Lock()
-	setWho(&f.record, who)
+	setWho(&f.record, by.who)
 	record := f.record
 	f.mu.Unlock()
 	f.gate.cfg.Record(record)

@@ -115,6 +115,45 @@ func (l *log) ask(from socket) (forkbox.Who, bool) {
 	}
 }
 
+// asked is who makes an attempt, as soon as that is known.
+type asked struct {
+	done chan struct{}
+	who  forkbox.Who
+}
+
+// askFor begins to find that out, while the attempt is under way: its process is
+// there for as long as it waits.
+func (l *log) askFor(from socket) *asked {
+	a := &asked{done: make(chan struct{})}
+	if l.cfg.Holder == nil {
+		close(a.done)
+		return a
+	}
+	go func() {
+		defer close(a.done)
+		a.who, _ = l.ask(from)
+	}()
+	return a
+}
+
+// askTime is how long an attempt waits for that: far longer than it takes, unless
+// the machine has other things to do.
+const askTime = 50 * time.Millisecond
+
+func (a *asked) wait() {
+	select {
+	case <-a.done:
+		return
+	default:
+	}
+	timer := time.NewTimer(askTime)
+	defer timer.Stop()
+	select {
+	case <-a.done:
+	case <-timer.C:
+	}
+}
+
 func setWho(c *forkbox.Conn, who forkbox.Who) {
 	c.Exec, c.PID, c.Command = who.Exec, who.PID, who.Command
 }

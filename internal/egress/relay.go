@@ -18,6 +18,7 @@ type relay struct {
 	handover atomic.Bool
 	sent     int           // of what was read ahead
 	over     chan struct{} // nobody reads from the world any more
+	by       *asked        // who made it
 }
 
 // run copies both ways until both have ended. What the server says goes to the

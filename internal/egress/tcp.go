@@ -58,7 +58,7 @@ func (g *Gate) admitTCP(r *tcp.ForwarderRequest, w way, from socket) {
 		return
 	}
 	if c := g.connect(r, w, from, crowded); c != nil {
-		g.serve(c, w, from)
+		g.serve(c, w)
 	}
 }
 
@@ -81,27 +81,29 @@ func (g *Gate) tooMany(v forkbox.NetVerdict) forkbox.NetVerdict {
 // box's does, so who waits in the box sees it time out as without a gate.
 func (g *Gate) connect(r *tcp.ForwarderRequest, w way, from socket, crowded bool) *relay {
 	defer g.dials.end(from.remote.Addr())
+	by := g.log.askFor(from)
 	world, err := g.dial(w, crowded)
 	if err != nil {
 		g.log.fail(failed(w.verdict, err), &from)
 		r.Complete(!timedOut(err))
 		return nil
 	}
+	by.wait()
 	box, err := g.handshake(r)
 	if err != nil {
 		world.Close()
 		g.log.fail(failed(w.verdict, fmt.Errorf("the program did not wait for it: %w", err)), &from)
 		return nil
 	}
-	return &relay{box: box, world: world, dial: w.dial}
+	return &relay{box: box, world: world, dial: w.dial, by: by}
 }
 
 // serve relays a connection to its end.
-func (g *Gate) serve(c *relay, w way, from socket) {
+func (g *Gate) serve(c *relay, w way) {
 	defer c.world.Close()
 	g.share.add(c.box.ep)
 	defer g.share.remove(c.box.ep)
-	c.flow = g.start(w, from, c.cut, c.box.held)
+	c.flow = g.start(w, c.by, c.cut, c.box.held)
 	defer c.flow.end()
 	c.run(w.sniff)
 }

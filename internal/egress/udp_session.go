@@ -53,7 +53,7 @@ func (g *Gate) serveSession(s *session, w way, from socket) {
 		return
 	}
 	s.world = world
-	s.flow = g.start(w, from, s.close, func() int64 { return 0 })
+	s.flow = g.start(w, g.log.askFor(from), s.close, func() int64 { return 0 })
 	defer s.flow.end()
 	s.touch()
 	var both sync.WaitGroup
