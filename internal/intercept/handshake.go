@@ -31,7 +31,9 @@ func (i *Interceptor) greet(c *client) (net.Conn, bool) {
 
 func (i *Interceptor) serverConfig(c *client) *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+		// HTTP/1.1 for all who speak both: uploads of the libcurl that git uses on
+		// many machines stall now and then over HTTP/2. gRPC speaks only that.
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1", "h2"},
 		// A resumed session shows no certificate, so nobody would ask which name.
 		SessionTicketsDisabled: true,
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {

@@ -223,7 +223,7 @@ public class Ask {
 }
 `), 0o600))
 	out := w.program(dir, "java", "-Djdk.net.hosts.file="+filepath.Join(dir, "hosts"), filepath.Join(dir, "Ask.java"), strings.TrimSuffix(w.url(""), "/"), placeholder)
-	wantIn(t, out, "HTTP/1.1 GET /old auth=Bearer "+placeholder, "HTTP/2.0 GET /new auth=Bearer "+placeholder)
+	wantIn(t, out, "HTTP/1.1 GET /old auth=Bearer "+placeholder, "HTTP/1.1 GET /new auth=Bearer "+placeholder)
 
 	out = w.program(dir, "keytool", "-list", "-storetype", "PKCS12", "-keystore", filepath.Join(dir, "java.p12"), "-storepass", "")
 	wantIn(t, out, "trustedCertEntry", "forkbox box box")
