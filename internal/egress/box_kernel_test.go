@@ -59,6 +59,9 @@ func newKernelBox(t testing.TB) (testBox, *os.File, error) {
 func receiveFD(control int) (int, error) {
 	note, rights := make([]byte, 256), make([]byte, unix.CmsgSpace(4))
 	n, size, _, _, err := unix.Recvmsg(control, note, rights, unix.MSG_CMSG_CLOEXEC)
+	for err == unix.EINTR { // the runtime's own signals
+		n, size, _, _, err = unix.Recvmsg(control, note, rights, unix.MSG_CMSG_CLOEXEC)
+	}
 	if err != nil {
 		return -1, err
 	}
@@ -79,7 +82,11 @@ func (b *kernelBox) socket(family, kind, proto int) (int, error) {
 	for i, n := range []int{family, kind, proto} {
 		binary.NativeEndian.PutUint32(ask[4*i:], uint32(n))
 	}
-	if err := unix.Send(b.control, ask, 0); err != nil {
+	err := error(unix.EINTR)
+	for err == unix.EINTR { // the runtime's own signals
+		err = unix.Send(b.control, ask, 0)
+	}
+	if err != nil {
 		return -1, err
 	}
 	return receiveFD(b.control)
