@@ -27,7 +27,7 @@ func BenchmarkPresent(b *testing.B) {
 	}
 	w.file("etc/apt/sources.list.d/x.sources", "URIs: http://deb.example.com")
 	w.file("home/ann/.cargo/config.toml", "registries.x.index = \"https://x.example.com\"")
-	w.file("home/ann/work/app/.git/config", gitConfig)
+	w.file("home/ann/src/app/.git/config", gitConfig)
 	if n := len(Find(w.opts)); n != 13 {
 		b.Fatal(n)
 	}

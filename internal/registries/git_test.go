@@ -37,9 +37,9 @@ func gitFinds(w *world, file string) {
 
 func TestGit(t *testing.T) {
 	w := newWorld(t)
-	w.file("home/ann/work/app/.git/config", gitConfig)
-	w.file("home/ann/work/.git/config", "[remote \"x\"]\nurl = https://outer.example.com\n")
-	gitFinds(w, "/home/ann/work/app/.git/config")
+	w.file("home/ann/src/app/.git/config", gitConfig)
+	w.file("home/ann/src/.git/config", "[remote \"x\"]\nurl = https://outer.example.com\n")
+	gitFinds(w, "/home/ann/src/app/.git/config")
 }
 
 // TestGitElsewhere: worktrees and submodules have a file that says where.
@@ -47,16 +47,16 @@ func TestGitElsewhere(t *testing.T) {
 	w := newWorld(t)
 	w.file("home/ann/main/.git/config", gitConfig)
 	w.file("home/ann/main/.git/worktrees/app/commondir", "../..\n")
-	w.file("home/ann/work/app/.git", "gitdir: MACHINE/home/ann/main/.git/worktrees/app\n")
+	w.file("home/ann/src/app/.git", "gitdir: MACHINE/home/ann/main/.git/worktrees/app\n")
 	gitFinds(w, "/home/ann/main/.git/config")
 
 	w = newWorld(t)
-	w.file("home/ann/work/.git/modules/app/config", gitConfig)
-	w.file("home/ann/work/app/.git", "gitdir: ../.git/modules/app\n")
-	gitFinds(w, "/home/ann/work/.git/modules/app/config")
+	w.file("home/ann/src/.git/modules/app/config", gitConfig)
+	w.file("home/ann/src/app/.git", "gitdir: ../.git/modules/app\n")
+	gitFinds(w, "/home/ann/src/.git/modules/app/config")
 
 	w = newWorld(t)
-	w.file("home/ann/work/app/.git", "nonsense\n")
+	w.file("home/ann/src/app/.git", "nonsense\n")
 	w.finds()
 }
 

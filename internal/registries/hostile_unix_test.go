@@ -16,9 +16,9 @@ import (
 // network: no private names, no addresses.
 func TestProjectNotNear(t *testing.T) {
 	w := newWorld(t)
-	w.file("home/ann/work/app/.npmrc", "registry=http://192.168.1.1:80/\n@a:registry=http://router.example.com\n@b:registry=http://[fd00::1]/\n@c:registry=http://8.8.8.8/\n")
-	w.file("home/ann/work/app/.cargo/config.toml", "registries.x.index = \"https://10.0.0.1\"\nregistries.y.index = \"https://[2001:db8::1]\"\n")
-	w.finds("router.example.com:80 <- npm (/home/ann/work/app/.npmrc)")
+	w.file("home/ann/src/app/.npmrc", "registry=http://192.168.1.1:80/\n@a:registry=http://router.example.com\n@b:registry=http://[fd00::1]/\n@c:registry=http://8.8.8.8/\n")
+	w.file("home/ann/src/app/.cargo/config.toml", "registries.x.index = \"https://10.0.0.1\"\nregistries.y.index = \"https://[2001:db8::1]\"\n")
+	w.finds("router.example.com:80 <- npm (/home/ann/src/app/.npmrc)")
 }
 
 // TestStrangersFiles: what somebody else put above the user's work does not count.
@@ -27,14 +27,14 @@ func TestStrangersFiles(t *testing.T) {
 		t.Skip("only root can give files to somebody else")
 	}
 	w := newWorld(t)
-	w.file("home/ann/work/.npmrc", "registry=https://planted.example.com\n")
-	w.file("home/ann/work/app/.git/config", "[remote \"x\"]\nurl = https://git.example.com\n")
-	for _, file := range []string{"home/ann/work/.npmrc", "home/ann/work/app/.git/config"} {
+	w.file("home/ann/src/.npmrc", "registry=https://planted.example.com\n")
+	w.file("home/ann/src/app/.git/config", "[remote \"x\"]\nurl = https://git.example.com\n")
+	for _, file := range []string{"home/ann/src/.npmrc", "home/ann/src/app/.git/config"} {
 		if err := os.Chown(filepath.Join(w.root, file), 4242, 4242); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.finds("git.example.com:443 <- git (/home/ann/work/app/.git/config)")
+	w.finds("git.example.com:443 <- git (/home/ann/src/app/.git/config)")
 }
 
 // TestUseless: what can never be allowed by a rule is not found, so that it
@@ -101,8 +101,8 @@ func FuzzFiles(f *testing.F) {
 	made := newWorld(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		w := &world{t, made.root, made.opts}
-		for _, file := range []string{"home/ann/.npmrc", "home/ann/work/app/.npmrc", "etc/pip.conf", "etc/apt/sources.list", "etc/apt/sources.list.d/x.sources", "etc/apt/apt.conf", "home/ann/.cargo/config.toml",
-			"home/ann/.cargo/registry/index/h.example.com-0123456789abcdef/config.json", "home/ann/.gitconfig", "home/ann/work/app/.git", "usr/local/go/go.env"} {
+		for _, file := range []string{"home/ann/.npmrc", "home/ann/src/app/.npmrc", "etc/pip.conf", "etc/apt/sources.list", "etc/apt/sources.list.d/x.sources", "etc/apt/apt.conf", "home/ann/.cargo/config.toml",
+			"home/ann/.cargo/registry/index/h.example.com-0123456789abcdef/config.json", "home/ann/.gitconfig", "home/ann/src/app/.git", "usr/local/go/go.env"} {
 			w.file(file, text)
 		}
 		for _, r := range Find(w.opts) {

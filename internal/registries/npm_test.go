@@ -14,8 +14,8 @@ const definitions = `
 
 func TestNPM(t *testing.T) {
 	w := newWorld(t)
-	w.file("home/ann/work/app/.npmrc", "registry = https://Project.Example.com:8443/npm/\n//project.example.com/:_authToken=https://secret.example.com\n; registry=https://comment.example.com\n")
-	w.file("home/ann/work/.npmrc", "@corp:registry=\"https://name:secret@above.example.com/x\"\nproxy=above-proxy.example.com:3128\n")
+	w.file("home/ann/src/app/.npmrc", "registry = https://Project.Example.com:8443/npm/\n//project.example.com/:_authToken=https://secret.example.com\n; registry=https://comment.example.com\n")
+	w.file("home/ann/src/.npmrc", "@corp:registry=\"https://name:secret@above.example.com/x\"\nproxy=above-proxy.example.com:3128\n")
 	w.file("home/ann/.npmrc", "@ann:registry=${SCHEME}://user.example.com\nregistry=${UNSET}\n@lan:registry=http://10.1.2.3:4873/\n")
 	w.file("etc/npmrc", "https-proxy=http://proxy.example.com:8080\n@p:registry=https://project.example.com:8443\n")
 	w.file("usr/lib/node_modules/npm/node_modules/@npmcli/config/lib/definitions/definitions.js", definitions)
@@ -23,8 +23,8 @@ func TestNPM(t *testing.T) {
 	w.finds(
 		"env.example.com:444 private <- npm (NPM_CONFIG_REGISTRY)",
 		"project.example.com:8443 private <- npm (/etc/npmrc)", // first seen in the project, and then in the system's file
-		"above.example.com:443 <- npm (/home/ann/work/.npmrc)",
-		"above-proxy.example.com:3128 <- npm (/home/ann/work/.npmrc)",
+		"above.example.com:443 <- npm (/home/ann/src/.npmrc)",
+		"above-proxy.example.com:3128 <- npm (/home/ann/src/.npmrc)",
 		"user.example.com:443 private <- npm (/home/ann/.npmrc)",
 		"10.1.2.3:4873 <- npm (/home/ann/.npmrc)",
 		"proxy.example.com:8080 private <- npm (/etc/npmrc)",

@@ -18,8 +18,8 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	root := t.TempDir()
-	w := &world{t, root, Options{Home: root + "/home/ann", Dir: root + "/home/ann/work/app/src", Root: root}}
-	w.mkdir("home/ann/work/app/src")
+	w := &world{t, root, Options{Home: root + "/home/ann", Dir: root + "/home/ann/src/app/src", Root: root}}
+	w.mkdir("home/ann/src/app/src")
 	return w
 }
 
