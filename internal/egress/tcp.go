@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -72,7 +73,7 @@ func (g *Gate) tooMany(v forkbox.NetVerdict) forkbox.NetVerdict {
 	return forkbox.NetVerdict{
 		Target: v.Target,
 		Why:    fmt.Sprintf("the box has as many connections open as its limit allows, %d", g.most.Load()),
-		Remedy: "raise the limit: forkbox set BOX connections=N",
+		Remedy: "forkbox set " + g.cfg.Box.Name + " --connections " + strconv.FormatInt(2*g.most.Load(), 10),
 	}
 }
 
