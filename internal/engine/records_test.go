@@ -108,7 +108,8 @@ func TestFloodOfRefusalsIsBounded(t *testing.T) {
 	if sum != all {
 		t.Errorf("%d of %d are on record", sum, all)
 	}
-	if len(s.saved) > recordRoom+recordBatch+foldKinds+1 {
+	// The batch that the disk kept waiting may have taken a first set of folds.
+	if len(s.saved) > recordRoom+recordBatch+2*(foldKinds+1) {
 		t.Errorf("%d records", len(s.saved))
 	}
 }
