@@ -99,6 +99,10 @@ type Box struct {
 	// finishes that. Shelved counts how often that happened.
 	Saving  string `json:"saving,omitempty"`
 	Shelved int    `json:"shelved,omitempty"`
+	// Race is the id of the race that it was made for, and Approach whose it is
+	// in that.
+	Race     string `json:"race,omitempty"`
+	Approach string `json:"approach,omitempty"`
 	// Kept says that its owner wants it kept: gc leaves it alone.
 	Kept bool `json:"kept,omitempty"`
 	// Discarded says that its owner threw changes of it away.

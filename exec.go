@@ -68,6 +68,8 @@ type Exec struct {
 	// Refused is how many places its network policy kept it from, or may have:
 	// who tried cannot always be told.
 	Refused int `json:"refused,omitempty"`
+	// Label is how who started it finds it again: a race, after a crash.
+	Label string `json:"label,omitempty"`
 }
 
 // ExecSpec is what to run. A zero Dir or nil Env means the box's own.

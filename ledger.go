@@ -107,6 +107,24 @@ type Ledger interface {
 	// more.
 	LoseConns(ctx context.Context) error
 
+	// AddRace records a new race. A taken name is an Exists error; names are
+	// unique per owner.
+	AddRace(ctx context.Context, r Race) error
+	// UpdateRace replaces the record of an existing race, with all its entries.
+	UpdateRace(ctx context.Context, r Race) error
+	// SaveEntries replaces some entries of an existing race, by their names: a
+	// race of a hundred changes one of them at a time.
+	SaveEntries(ctx context.Context, race string, entries []Entry) error
+	// DeleteRace forgets one. It can be repeated.
+	DeleteRace(ctx context.Context, id string) error
+	// FindRaces lists those of one owner whose id or name begins with prefix,
+	// exact matches first, then newest first. It may leave off all but the
+	// first few.
+	FindRaces(ctx context.Context, uid int, prefix string) ([]Race, error)
+	// Races lists those of one owner, newest first; a nil uid means
+	// everybody's. With states given, only those in one of them.
+	Races(ctx context.Context, uid *int, states ...RaceState) ([]Race, error)
+
 	Close() error
 }
 

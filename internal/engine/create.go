@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -25,6 +26,10 @@ type CreateSpec struct {
 	// Wish is what limits it is to have. A box that is forked from another has
 	// that one's, and its network, but for what is said here.
 	Wish forkbox.Wish
+	// Race and Approach are what it is made for, and Fence the moment that it
+	// counts as forked at: now, if zero. All boxes of a race have one.
+	Race, Approach string
+	Fence          time.Time
 
 	terms   *terms    // what came of the wish
 	net     *netTerms // and of that for a network
@@ -137,13 +142,22 @@ func (e *Engine) newBox(who forkbox.Owner, spec CreateSpec) (forkbox.Box, error)
 	env, _ := e.secrets(spec.Env, spec.AllowSecrets)
 	box := forkbox.Box{
 		ID: newID(), Name: spec.Name, State: forkbox.Creating, Provider: e.provider.Name(),
-		Base:  forkbox.Base{Kind: forkbox.Reality, Fence: e.fence()},
+		Base: forkbox.Base{Kind: forkbox.Reality, Fence: e.fenceOf(spec)},
+		Race: spec.Race, Approach: spec.Approach,
 		Owner: who, Net: spec.net.net, Network: cloneNetwork(spec.net.network), Note: spec.net.note,
 		Dir:     orElse(spec.Dir, orElse(who.Home, "/")),
 		Created: now.time, Env: env, AllowSecrets: spec.AllowSecrets, Store: e.storage(),
 	}
 	spec.terms.put(&box, now)
 	return box, nil
+}
+
+// fenceOf is the moment that a new box counts as forked at.
+func (e *Engine) fenceOf(spec CreateSpec) time.Time {
+	if spec.Fence.IsZero() {
+		return e.fence()
+	}
+	return spec.Fence
 }
 
 // storage is how the provider keeps layers.

@@ -19,6 +19,8 @@ type ExecRequest struct {
 	Wish forkbox.Wish `json:"wish,omitzero"`
 	// Detached says that nobody waits for it.
 	Detached bool `json:"detached,omitempty"`
+	// Label is how who asks finds it again in the record of its box.
+	Label string `json:"-"`
 }
 
 // Exec starts a command in a box, which it wakes when it is at rest. It owns
@@ -93,7 +95,7 @@ func (e *Engine) record(ctx context.Context, p *planned, in *entry, who forkbox.
 	defer h.mu.Unlock()
 	p.exec, err = e.ledger.AddExec(ctx, forkbox.Exec{
 		Box: box.ID, Argv: p.spec.Argv, Dir: p.spec.Dir, User: p.spec.User, TTY: p.spec.TTY, Started: e.now(),
-		Policy: policy, Detached: req.Detached,
+		Policy: policy, Detached: req.Detached, Label: req.Label,
 	})
 	if err != nil {
 		return err

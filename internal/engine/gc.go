@@ -122,7 +122,7 @@ func (e *Engine) factsOf(ctx context.Context, h *holdings, b forkbox.Box) (f ret
 	if b.State == forkbox.Stopped || b.State == forkbox.Running {
 		f.Outcome, err = e.outcome(ctx, b, f.LastUsed)
 	}
-	if own && f.Outcome != retention.Applied {
+	if own && f.Outcome != retention.Applied && f.Outcome != retention.Lost {
 		f.Outcome = retention.Unreviewed // somebody wanted to be able to come back
 	}
 	return f, err
@@ -193,6 +193,9 @@ func (e *Engine) lastUsed(ctx context.Context, b forkbox.Box) (last time.Time, e
 		later(r.Created)
 		later(r.Undone)
 	}
+	if r, ok := e.lostTo(ctx, b); ok {
+		later(r.Created)
+	}
 	return last, err
 }
 
@@ -212,7 +215,7 @@ func (e *Engine) outcome(ctx context.Context, b forkbox.Box, used time.Time) (re
 	e.outcomes.mu.Lock()
 	known, ok := e.outcomes.known[b.ID]
 	e.outcomes.mu.Unlock()
-	if ok && known.used.Equal(used) && known.outcome == retention.Unreviewed && !b.Discarded {
+	if ok && known.used.Equal(used) && known.outcome == retention.Unreviewed && !b.Discarded && b.StaleBy == "" {
 		return known.outcome, nil
 	}
 	o, err := e.findOutcome(ctx, b)
@@ -241,6 +244,8 @@ func (e *Engine) findOutcome(ctx context.Context, b forkbox.Box) (retention.Outc
 	}
 	landed := slices.ContainsFunc(receipts, func(r forkbox.Receipt) bool { return r.State == forkbox.Applied })
 	switch {
+	case e.isLost(ctx, b):
+		return retention.Lost, nil
 	case changed:
 		return retention.Unreviewed, nil
 	case landed:

@@ -43,6 +43,14 @@ func writeUntilKilled(path string) {
 		if _, err := l.AddExec(ctx, forkbox.Exec{Box: b.ID, Argv: []string{"true"}}); err != nil {
 			panic(err)
 		}
+		race := ledgertest.Race("r"+b.ID, "race-"+b.Name, 1, 0)
+		if err := l.AddRace(ctx, race); err != nil {
+			panic(err)
+		}
+		race.Entries[1].Why = b.ID
+		if err := l.SaveEntries(ctx, race.ID, race.Entries[1:2]); err != nil {
+			panic(err)
+		}
 		fmt.Println(b.ID)
 	}
 }
@@ -81,6 +89,10 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 		}
 		if _, err := l.Exec(t.Context(), id, "1"); err != nil {
 			t.Fatal(err)
+		}
+		races, err := l.FindRaces(t.Context(), 1, "r"+id)
+		if err != nil || len(races) != 1 || races[0].Entries[1].Why != id {
+			t.Fatalf("race of %s: %v, error %v", id, races, err)
 		}
 	}
 }

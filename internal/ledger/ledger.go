@@ -1,5 +1,5 @@
-// Package ledger keeps the durable record of boxes, execs, receipts and
-// connections in SQLite.
+// Package ledger keeps the durable record of boxes, execs, receipts,
+// connections and races in SQLite.
 //
 // Every write is one transaction, most of them one prepared statement: there is
 // no moment at which a crash leaves half a record. The suite that this and any

@@ -109,7 +109,14 @@ func TestFindUsesIndexes(t *testing.T) {
 			t.Errorf("no %s in the plan:\n%s", want, find)
 		}
 	}
+	races := plan(t, l, sqlFindRaces, 1, "a", "b", 2)
+	for _, want := range []string{"(owner_uid=? AND name>? AND name<?)", "(id>? AND id<?)"} {
+		if !strings.Contains(races, want) {
+			t.Errorf("no %s in the plan:\n%s", want, races)
+		}
+	}
 	for query, want := range map[string]string{
+		sqlRacesRunning: "INDEX races_running", sqlRacesOf: "INDEX races_by_owner",
 		sqlEvents: "USING INTEGER PRIMARY KEY", sqlEventsOfOwner: "INDEX events_by_owner", sqlEventsOfBox: "INDEX events_by_box",
 		sqlConns: "USING INTEGER PRIMARY KEY", sqlConnsOfOwner: "INDEX conns_by_owner", sqlConnsOfBox: "INDEX conns_by_box",
 		sqlLoseConns: "INDEX conns_open", sqlPruneBox: "INDEX conns_by_box", sqlPruneOwner: "INDEX conns_by_owner", sqlPruneConns: "INDEX conns_by_time",

@@ -21,6 +21,14 @@ type statements struct {
 	events, eventsOfOwner, eventsOfBox                    *sql.Stmt // read
 	saveConn, loseConns, pruneBox, pruneOwner, pruneConns *sql.Stmt // write
 	conns, connsOfOwner, connsOfBox                       *sql.Stmt // read
+	races                                                 raceStatements
+}
+
+// statement is one to be prepared.
+type statement struct {
+	to  **sql.Stmt
+	db  *sql.DB
+	sql string
 }
 
 const (
@@ -112,11 +120,7 @@ const (
 )
 
 func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
-	for _, p := range []struct {
-		to  **sql.Stmt
-		db  *sql.DB
-		sql string
-	}{
+	for _, p := range append(s.races.all(write, read), []statement{
 		{&s.addBox, write, sqlAddBox},
 		{&s.updateBox, write, sqlUpdateBox},
 		{&s.deleteBox, write, sqlDeleteBox},
@@ -161,7 +165,7 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 		{&s.conns, read, sqlConns},
 		{&s.connsOfOwner, read, sqlConnsOfOwner},
 		{&s.connsOfBox, read, sqlConnsOfBox},
-	} {
+	}...) {
 		stmt, err := p.db.PrepareContext(ctx, p.sql)
 		if err != nil {
 			return err
@@ -173,7 +177,7 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 
 func (s *statements) close() error {
 	var errs []error
-	for _, stmt := range []*sql.Stmt{
+	for _, stmt := range append(s.races.made(), []*sql.Stmt{
 		s.addBox, s.updateBox, s.deleteBox, s.addExec, s.updateExec,
 		s.box, s.boxes, s.boxesOf, s.find, s.exec, s.execs, s.lastExecs,
 		s.addReceipt, s.updateReceipt, s.deleteReceipt, s.receipt, s.receiptsOfOwner, s.receiptsOfBox,
@@ -182,7 +186,7 @@ func (s *statements) close() error {
 		s.addTemplate, s.updateTemplate, s.deleteTemplate, s.template, s.templates,
 		s.addEvent, s.events, s.eventsOfOwner, s.eventsOfBox,
 		s.saveConn, s.loseConns, s.pruneBox, s.pruneOwner, s.pruneConns, s.conns, s.connsOfOwner, s.connsOfBox,
-	} {
+	}...) {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())
 		}

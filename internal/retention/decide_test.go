@@ -51,6 +51,8 @@ func TestPolicyAges(t *testing.T) {
 		{Applied, day + time.Second, "goes: not used for 24 hours; applied boxes stay 24 hours"},
 		{Applied, 3 * day, "goes: not used for 3 days; applied boxes stay 24 hours"},
 		{Discarded, day, ""},
+		{Lost, day, ""},
+		{Lost, 2 * day, "goes: not used for 2 days; lost boxes stay 24 hours"},
 		{Discarded, 2 * day, "goes: not used for 2 days; discarded boxes stay 24 hours"},
 		{Failed, 7 * day, ""},
 		{Failed, 7*day + time.Hour, "goes: not used for 7 days 1 hour; failed boxes stay 7 days"},

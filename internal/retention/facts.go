@@ -19,6 +19,7 @@ const (
 	Unreviewed Outcome = "unreviewed" // it has changes that nobody applied or discarded
 	Applied    Outcome = "applied"    // it landed something and has nothing left
 	Discarded  Outcome = "discarded"  // its changes were discarded
+	Lost       Outcome = "lost"       // it was made for a race, and another approach of that landed
 	Failed     Outcome = "failed"     // nothing changed, and its last command failed
 	Untouched  Outcome = "untouched"  // nothing changed, and nothing failed
 )

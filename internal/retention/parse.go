@@ -60,7 +60,7 @@ func (p *Policy) set(key, value string) (err error) {
 func malformed(format string, args ...any) *forkbox.Error {
 	return forkbox.Errorf(forkbox.Invalid, reading, format, args...).
 		Hint("it is a list without spaces, for example applied=24h,failed=7d,%s=50G", maxSize).
-		Hint("the keys are applied, discarded, failed, untouched, unreviewed and %s", maxSize)
+		Hint("the keys are applied, discarded, lost, failed, untouched, unreviewed and %s", maxSize)
 }
 
 // inPolicy says which key a bad value is of.

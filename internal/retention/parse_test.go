@@ -20,11 +20,12 @@ func TestParsePolicy(t *testing.T) {
 		"":                                   Default(),
 		"applied=24h,failed=7d,max-size=50G": with(func(p *Policy) { p.MaxSize = 50 << 30 }),
 		"applied=never":                      with(func(p *Policy) { p.Applied = 0 }),
+		"lost=3h":                            with(func(p *Policy) { p.Lost = 3 * time.Hour }),
 		"discarded=90m":                      with(func(p *Policy) { p.Discarded = 90 * time.Minute }),
 		"untouched=2w,failed=1d12h":          with(func(p *Policy) { p.Untouched, p.Failed = 14*day, 36*time.Hour }),
 		"unreviewed=4w":                      with(func(p *Policy) { p.Unreviewed = 28 * day }),
 		"max-size=1":                         with(func(p *Policy) { p.MaxSize = 1 }),
-		"applied=never,failed=never,untouched=never,discarded=never": {},
+		"applied=never,failed=never,untouched=never,discarded=never,lost=never": {},
 	} {
 		if got, err := ParsePolicy(text); err != nil || got != want {
 			t.Errorf("ParsePolicy(%q) = %v, %v, want %v", text, got, err, want)
@@ -123,7 +124,7 @@ func FuzzParsePolicy(f *testing.F) {
 		if again, err := ParsePolicy(p.String()); err != nil || again != p {
 			t.Fatalf("%q is %v, written as %q and read as %v, %v", text, p, p.String(), again, err)
 		}
-		if min(p.Applied, p.Discarded, p.Failed, p.Untouched, p.Unreviewed) < 0 || p.MaxSize < 0 {
+		if min(p.Applied, p.Discarded, p.Lost, p.Failed, p.Untouched, p.Unreviewed) < 0 || p.MaxSize < 0 {
 			t.Fatalf("%q is below zero: %v", text, p)
 		}
 	})

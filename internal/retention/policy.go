@@ -12,6 +12,7 @@ import (
 type Policy struct {
 	Applied   time.Duration
 	Discarded time.Duration
+	Lost      time.Duration
 	Failed    time.Duration
 	Untouched time.Duration
 	// Unreviewed boxes are somebody's work: this age speaks against them, and
@@ -25,11 +26,11 @@ type Policy struct {
 const day = 24 * time.Hour
 
 // Default is the policy of somebody who said nothing. A box that was applied
-// or discarded has done its work; a day is to look at its logs once more. One
+// or discarded, or whose race another one won, has done its work; a day is to look at its logs once more. One
 // that failed is for somebody to find out why. One that nobody touched costs
 // next to nothing and may have been made for Monday.
 func Default() Policy {
-	return Policy{Applied: day, Discarded: day, Failed: 7 * day, Untouched: 7 * day}
+	return Policy{Applied: day, Discarded: day, Lost: day, Failed: 7 * day, Untouched: 7 * day}
 }
 
 // age is where the policy has the age for an outcome: nil if there is no such.
@@ -39,6 +40,8 @@ func (p *Policy) age(o Outcome) *time.Duration {
 		return &p.Applied
 	case Discarded:
 		return &p.Discarded
+	case Lost:
+		return &p.Lost
 	case Failed:
 		return &p.Failed
 	case Untouched:
@@ -52,7 +55,7 @@ func (p *Policy) age(o Outcome) *time.Duration {
 func known(o Outcome) bool { return new(Policy).age(o) != nil }
 
 // outcomes is the order in which people are told of them.
-var outcomes = []Outcome{Applied, Discarded, Failed, Untouched, Unreviewed}
+var outcomes = []Outcome{Applied, Discarded, Lost, Failed, Untouched, Unreviewed}
 
 // String is the policy as [ParsePolicy] reads it, with nothing left to the
 // default.

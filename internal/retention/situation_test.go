@@ -47,7 +47,7 @@ func drawSituation(t *rapid.T) situation {
 		s.spec = forkbox.GCSpec{OlderThan: few(t, "older", 9), IdleFor: few(t, "idle for", 9), MaxSize: rapid.Int64Range(0, 40).Draw(t, "max")}
 	}
 	s.spec.Unreviewed = rapid.Bool().Draw(t, "unreviewed")
-	s.policy = Policy{few(t, "applied", 9), few(t, "discarded", 9), few(t, "failed", 9), few(t, "untouched", 9), few(t, "unreviewed age", 9),
+	s.policy = Policy{few(t, "applied", 9), few(t, "discarded", 9), few(t, "lost", 9), few(t, "failed", 9), few(t, "untouched", 9), few(t, "unreviewed age", 9),
 		rapid.Int64Range(0, 40).Draw(t, "policy's max")}
 	return s
 }
@@ -69,7 +69,7 @@ func (s situation) tooOld(f Facts) bool {
 	if s.spec.OlderThan+s.spec.IdleFor != 0 || s.spec.MaxSize != 0 {
 		return over(f.Box.Created, s.spec.OlderThan) || over(last, s.spec.IdleFor)
 	}
-	ages := map[Outcome]time.Duration{"applied": s.policy.Applied, "discarded": s.policy.Discarded, "failed": s.policy.Failed,
+	ages := map[Outcome]time.Duration{"applied": s.policy.Applied, "discarded": s.policy.Discarded, "lost": s.policy.Lost, "failed": s.policy.Failed,
 		"untouched": s.policy.Untouched, "unreviewed": s.policy.Unreviewed}
 	return over(last, ages[f.Outcome])
 }

@@ -47,6 +47,11 @@ func Run(t *testing.T, open func(t *testing.T) forkbox.Ledger) {
 		{"ConnsArePruned", connsArePruned},
 		{"ConnsOfOthersStay", connsOfOthersStay},
 		{"OldConnsArePruned", oldConnsArePruned},
+		{"RaceIsKeptWhole", raceIsKeptWhole},
+		{"RaceNameIsUniquePerOwner", raceNameIsUniquePerOwner},
+		{"EntriesAreSavedTogether", entriesAreSavedTogether},
+		{"RacesByOwnerAndState", racesByOwnerAndState},
+		{"FindRaces", findRaces},
 		{"NotFound", notFound},
 		{"ManyAtOnce", manyAtOnce},
 		{"CancelledCallerLeavesNoDoubt", cancelledCaller},
@@ -71,6 +76,7 @@ func Box(id, name string, uid int) forkbox.Box {
 		AllowSecrets: []string{"GITHUB_TOKEN"}, Pinned: true, Note: "a note",
 		Rebase: "r2", Stale: "other landed /a", StaleBy: "r1", Unresolved: []string{"/b"},
 		Layers: []string{"l2", "l1"}, Store: "overlay", Parent: "s1", ParentBox: "bbbbbbbbbbbb", Saving: "l3", Kept: true,
+		Race: "r1", Approach: "dep",
 		At: "s2", Lineage: []forkbox.Ancestor{{Box: "bbbbbbbbbbbb", Until: made}}, Discarded: true,
 		Policy:     forkbox.Policy{forkbox.Memory: {Value: 1 << 30, From: "box", How: forkbox.Watched, Why: "no kernel"}},
 		BestEffort: true, Priority: forkbox.LowPriority, Asked: wish(), Paused: "disk limit", Boot: "b1", Warned: true,
@@ -109,7 +115,7 @@ func exec(box string, argv ...string) forkbox.Exec {
 		Box: box, Argv: argv, Dir: "/", User: "ada", TTY: true,
 		Started:  time.Date(2026, 1, 2, 3, 4, 6, 1, time.UTC),
 		Policy:   forkbox.Policy{forkbox.Timeout: {Value: 7, From: "exec", How: forkbox.Enforced}},
-		Detached: true,
+		Detached: true, Label: "a1/step/0",
 	}
 }
 

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/retention"
+)
+
+func TestBoxesOfARaceHaveOneFence(t *testing.T) {
+	w := newWorld(t)
+	fence := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	b, err := w.Create(context.Background(), ada, CreateSpec{Name: "r-a", Race: "r1", Approach: "a", Fence: fence})
+	check(t, err)
+	if b, err = w.ledger.Box(context.Background(), b.ID); err != nil || b.Race != "r1" || b.Approach != "a" || !b.Base.Fence.Equal(fence) {
+		t.Errorf("%+v, %v", b, err)
+	}
+	if other := w.create("other"); other.Base.Fence.Equal(fence) || other.Base.Fence.IsZero() || other.Race != "" {
+		t.Errorf("%+v", other)
+	}
+}
+
+func TestExecIsFoundByItsLabel(t *testing.T) {
+	w := newWorld(t)
+	b := w.create("one")
+	req := command("sleep")
+	req.Label = "a1/step/0"
+	_, err := w.Exec(context.Background(), ada, b.ID, req, forkbox.Stdio{})
+	check(t, err)
+	list, err := w.Execs(context.Background(), ada, b.ID)
+	if err != nil || len(list) != 1 || list[0].Label != req.Label {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// A box that lost a race is known as such from the landing of another one until
+// that is undone, whatever it changed; one that only changed the same path is
+// not.
+func TestBoxesThatLostARace(t *testing.T) {
+	l := newLab(t)
+	l.real("f", "old\n")
+	l.real("g", "old\n")
+	won, lost, touched := l.box("won", "f", "one\n"), l.box("lost", "g", "two\n"), l.box("touched", "f", "three\n")
+	for _, b := range []forkbox.Box{won, lost, touched} {
+		b.Race = "r1"
+		check(t, l.ledger.UpdateBox(context.Background(), b))
+	}
+	outcome := func(b forkbox.Box) retention.Outcome {
+		now, err := l.ledger.Box(context.Background(), b.ID)
+		check(t, err)
+		o, err := l.findOutcome(context.Background(), now)
+		check(t, err)
+		return o
+	}
+	r := l.mustApply("won", forkbox.ApplySpec{})
+	check(t, l.Supersede(context.Background(), me, []string{won.ID, lost.ID, "gone"}, r.ID))
+	if a, b, c := outcome(won), outcome(lost), outcome(touched); a != retention.Applied || b != retention.Lost || c != retention.Unreviewed {
+		t.Errorf("won: %s, lost: %s, touched: %s", a, b, c)
+	}
+	now, err := l.ledger.Box(context.Background(), lost.ID)
+	check(t, err)
+	if used, err := l.lastUsed(context.Background(), now); err != nil || used.Before(r.Created) || now.Stale != "won" {
+		t.Errorf("last used %s, landed %s, stale %q, %v", used, r.Created, now.Stale, err)
+	}
+	_, err = l.Undo(context.Background(), me, r.ID, UndoSpec{})
+	check(t, err)
+	if o := outcome(lost); o != retention.Unreviewed {
+		t.Errorf("after the undo: %s", o)
+	}
+}
+
+// Boxes of others are left alone, whatever ids somebody gives.
+func TestSupersedeIsForOnesOwnBoxes(t *testing.T) {
+	l := newLab(t)
+	l.real("f", "old\n")
+	l.box("won", "f", "one\n")
+	theirs, err := l.Create(context.Background(), forkbox.Owner{UID: me.UID + 1, Name: "bob", Home: "/"}, CreateSpec{Name: "theirs"})
+	check(t, err)
+	r := l.mustApply("won", forkbox.ApplySpec{})
+	check(t, l.Supersede(context.Background(), me, []string{theirs.ID}, r.ID))
+	if theirs, err = l.ledger.Box(context.Background(), theirs.ID); err != nil || theirs.Stale != "" {
+		t.Errorf("stale: %q, %v", theirs.Stale, err)
+	}
+}
