@@ -55,7 +55,7 @@ var allowed = map[string][]string{
 	"/internal/racepage":        {""},
 	"/internal/race":            {"", "/internal/engine", "/internal/rank", "/internal/risk"},
 	"/internal/server":          {"", "/client", "/internal/engine", "/internal/wire"},
-	"/internal/provider/native": {"", "/internal/linux", "/internal/wire", "/internal/layers", "/internal/change", "/internal/secrets", "/internal/execlog", "/internal/freezer", "/internal/cgroup", "/internal/pool", "/internal/oci"},
+	"/internal/provider/native": {"", "/internal/linux", "/internal/hostload", "/internal/wire", "/internal/layers", "/internal/change", "/internal/secrets", "/internal/execlog", "/internal/freezer", "/internal/cgroup", "/internal/pool", "/internal/oci"},
 	"/cmd/forkbox":              {"*"},
 	"/scripts/bench":            {"", "/client"},
 	"/scripts/vm":               {"/scripts/vm/plan"},

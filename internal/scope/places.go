@@ -28,7 +28,7 @@ var noisyHome = []string{
 	".cache", ".local/share/Trash", ".thumbnails", ".xsession-errors",
 	".npm/_cacache", ".npm/_logs", ".npm/_npx", ".npm/_update-notifier-last-checked",
 	".yarn/cache", ".bun/install/cache", ".local/share/pnpm/store", ".gradle/caches", ".m2/repository",
-	".cargo/registry", ".cargo/.package-cache", "go/pkg/mod", "go/pkg/sumdb",
+	".cargo/registry", ".cargo/.package-cache", "go/pkg/mod", "go/pkg/sumdb", ".config/go/telemetry",
 	".bash_history", ".zsh_history", ".zsh_sessions", ".local/share/fish/fish_history",
 	".python_history", ".node_repl_history", ".irb_history", ".psql_history", ".mysql_history", ".sqlite_history", ".rediscli_history",
 	".lesshst", ".viminfo", ".wget-hsts", ".sudo_as_admin_successful",

@@ -48,7 +48,7 @@ func TestPlaces(t *testing.T) {
 			"/home/u/.bashrc", "/home/u/.cached", "/home/.cache", "/root/.npm/x", "/people/me/.ssh/config", "/opt/node_modules/.cache/x",
 			"/opt/.forkbox-x", "/people/you/.cache/x", "/etc/ld.so.cache", "/people/me", "/"},
 		forkbox.Noise: {"/tmp/a", "/var/tmp/a/b", "/var/log/syslog", "/var/cache/apt/archives/x.deb", "/var/cache/ldconfig/aux-cache", "/run/x",
-			"/var/lib/apt/lists/x", "/home/u/.cache/x", "/root/.cache/x", "/root/.cache", "/people/me/.cache/x", "/home/u/.npm/_cacache/x",
+			"/var/lib/apt/lists/x", "/home/u/.cache/x", "/root/.cache/x", "/root/.cache", "/people/me/.cache/x", "/home/u/.npm/_cacache/x", "/home/u/.config/go/telemetry/local/x",
 			"/home/u/.npm/_logs/x", "/home/u/.local/share/Trash/files/x", "/root/.bash_history", "/home/u/.python_history", "/etc/mtab",
 			"/usr/lib/python3/__pycache__/x", "/opt/x.pyc", "/opt/.forkbox-1/x", "/.forkbox-1/x", "/people/me/go/pkg/mod/m@v1/x.go",
 			"/w/.forkbox-1/x"},

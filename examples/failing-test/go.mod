@@ -1,0 +1,3 @@
+module bill
+
+go 1.21

@@ -1,0 +1,5 @@
+module hello
+
+go 1.21
+
+require greet.example/greet v1.0.0

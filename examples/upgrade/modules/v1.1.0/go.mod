@@ -1,0 +1,3 @@
+module greet.example/greet
+
+go 1.21

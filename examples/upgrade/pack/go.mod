@@ -1,0 +1,3 @@
+module pack
+
+go 1.21
