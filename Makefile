@@ -1,4 +1,4 @@
-# make demo    build, then break a copy of this machine on purpose
+# make demo    build, break a copy of this machine on purpose, race three fixes of a bug
 # make test    the whole suite, as root and as an unprivileged user
 # make help    the rest
 
@@ -16,7 +16,7 @@ help: ## list the targets
 build: ## bin/forkbox, one static binary
 	go build $(GOFLAGS_BUILD) -o bin/forkbox ./cmd/forkbox
 
-demo: build ## break a copy of this machine, see that reality is intact
+demo: build ## break a copy of this machine; then race three fixes, land the right one, undo it
 	@scripts/demo bin/forkbox
 
 deps: ## what the tests and the benchmark need from the distribution

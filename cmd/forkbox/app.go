@@ -81,6 +81,7 @@ box and nothing else.`,
   forkbox diff try                 what differs from reality
   forkbox apply try                land it, whole
   forkbox undo                     or take that back
+  forkbox race --try … --try …     several ways at once, the best one wins
   forkbox snapshot try             a point to go back to
   forkbox rollback try             as it was then
   forkbox rm try                   as if it had never been`,
@@ -105,35 +106,4 @@ box and nothing else.`,
 	root.SetHelpCommandGroupID(groupMachine)
 	a.addVerbs(root)
 	return root
-}
-
-func (a *app) addVerbs(root *cobra.Command) {
-	groups := []struct {
-		id    string
-		verbs []*cobra.Command
-	}{
-		{groupStart, []*cobra.Command{a.runVerb(), a.newVerb(), a.shellVerb(), a.execVerb()}},
-		{groupLook, []*cobra.Command{
-			a.lsVerb(), a.showVerb(), a.diffVerb(), a.statusVerb(), a.psVerb(), a.logsVerb(),
-			a.execsVerb(), a.attachVerb(), a.statsVerb(), a.topVerb(), a.eventsVerb(),
-		}},
-		{groupNet, []*cobra.Command{a.netVerb(), a.portVerb(), a.openVerb(), a.waitVerb(), a.secretVerb()}},
-		{groupLand, []*cobra.Command{a.applyVerb(), a.undoVerb(), a.receiptsVerb(), a.syncVerb(), a.discardVerb()}},
-		{groupSave, []*cobra.Command{
-			a.snapshotVerb(), a.snapshotsVerb(), a.rollbackVerb(), a.forkVerb(), a.treeVerb(), a.templateVerb(),
-			a.exportVerb(), a.importVerb(), a.pushVerb(), a.pullVerb(),
-		}},
-		{groupManage, []*cobra.Command{
-			a.startVerb(), a.stopVerb(), a.pauseVerb(), a.resumeVerb(), a.killVerb(), a.setVerb(), a.extendVerb(),
-			a.rmVerb(), a.keepVerb(), a.gcVerb(), a.duVerb(),
-		}},
-		{groupMachine, []*cobra.Command{a.doctorVerb(), a.storeVerb(), a.queueVerb(), a.serveVerb(), a.versionVerb(), a.completionVerb(), a.manVerb()}},
-	}
-	for _, group := range groups {
-		for _, verb := range group.verbs {
-			verb.GroupID = group.id
-			verb.DisableFlagsInUseLine = true
-			root.AddCommand(verb)
-		}
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/forkbox/forkbox/internal/ledger"
 	"github.com/forkbox/forkbox/internal/pool"
 	"github.com/forkbox/forkbox/internal/provider/native"
+	"github.com/forkbox/forkbox/internal/race"
 	"github.com/forkbox/forkbox/internal/server"
 	"github.com/forkbox/forkbox/internal/vault"
 )
@@ -24,17 +25,20 @@ import (
 type keeper struct {
 	*engine.Engine
 	home     string
+	log      *slog.Logger
 	pool     *pool.Pool // nil where there is none
 	store    *layers.Store
 	provider *native.Provider
 	ledger   *ledger.SQLite
 	vault    *vault.Vault
+	races    *race.Races
 	networks engine.Networks
 	ports    *ingress.Ingress
 }
 
 // open opens the store: in its pool, where it has one.
 func (k *keeper) open(ctx context.Context, log *slog.Logger) (err error) {
+	k.log = log
 	if k.pool, err = pool.Open(ctx, k.home); err != nil {
 		return err
 	}
@@ -61,6 +65,9 @@ func (k *keeper) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	var errs []error
+	if k.races != nil {
+		errs = append(errs, k.races.Close(ctx))
+	}
 	if k.Engine != nil {
 		errs = append(errs, k.Engine.Close(ctx))
 	}

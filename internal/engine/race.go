@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/scope"
 )
 
 // What races need of an engine beside the verbs.
@@ -21,6 +22,14 @@ func (e *Engine) Passable(env, allow []string) []string {
 	kept, _ := e.secrets(env, allow)
 	return kept
 }
+
+// Workspace is the directory that the changes of a box count in that was made in
+// dir; empty if there is none.
+func (e *Engine) Workspace(dir string) string { return scope.Root(dir, exists) }
+
+// FriendlyName is a name for something that its owner gave none. Where it is
+// taken, the next attempt may have another.
+func FriendlyName(attempt int) string { return friendlyName(attempt) }
 
 // Consumed is what a box that runs has used of processors and memory since it
 // was started. It does not look at its disk, which may mean every file.

@@ -104,6 +104,15 @@ var routes = [...]route{
 	{"POST", "/v1/gc", owner, (*Server).collect},
 	{"GET", "/v1/usage", owner, (*Server).usage},
 
+	{"GET", "/v1/races", owner, (*Server).listRaces},
+	{"POST", "/v1/races", owner, (*Server).startRace},
+	{"GET", "/v1/races/{race}", owner, (*Server).getRace},
+	{"DELETE", "/v1/races/{race}", owner, (*Server).removeRace},
+	{"GET", "/v1/races/{race}/events", owner, (*Server).followRace},
+	{"POST", "/v1/races/{race}/cancel", owner, (*Server).cancelRace},
+	{"POST", "/v1/races/{race}/apply", owner, (*Server).applyRace},
+	{"GET", "/v1/races/{race}/log", owner, (*Server).streamRaceLog},
+
 	{"GET", "/v1/receipts", owner, (*Server).listReceipts},
 	{"GET", "/v1/receipts/{receipt}", owner, (*Server).getReceipt},
 	{"POST", "/v1/receipts/{receipt}/undo", owner, (*Server).undoReceipt},

@@ -22,6 +22,7 @@ const maxBody = 8 << 20
 type Config struct {
 	Engine  Engine
 	Vault   Vault // nil: secrets cannot be kept
+	Races   Races // nil: those of the engine, if it has any
 	Log     *slog.Logger
 	Version string
 
@@ -50,6 +51,9 @@ func New(config Config) *Server {
 	}
 	if config.Retire == nil {
 		config.Retire = func() {}
+	}
+	if config.Races == nil {
+		config.Races = racesOf(config.Engine)
 	}
 	users := newUserCache()
 	return &Server{

@@ -6,22 +6,19 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"time"
 )
 
 const (
-	caseBare       = "fork+exec of true"
-	caseBwrap      = "bwrap --ro-bind / / … true"
-	caseFirst      = "API: create + first exec"
-	caseCold       = "API: create + first exec, no spare ready"
-	caseLife       = "API: create + first exec + rm"
-	caseExec       = "API: exec in a running box"
-	caseVersion    = "forkbox version"
-	caseRun        = "forkbox run --discard -- true"
-	caseBurst      = "100 boxes created at once, with a first exec (total)"
-	caseBurstBwrap = "100 bwrap at once (total)"
-	casePSS        = "PSS of a running box's init (MiB)"
+	caseBare    = "fork+exec of true"
+	caseBwrap   = "bwrap --ro-bind / / … true"
+	caseFirst   = "API: create + first exec"
+	caseCold    = "API: create + first exec, no spare ready"
+	caseLife    = "API: create + first exec + rm"
+	caseExec    = "API: exec in a running box"
+	caseVersion = "forkbox version"
+	caseRun     = "forkbox run --discard -- true"
+	casePSS     = "PSS of a running box's init (MiB)"
 )
 
 // settle is what the machine gets between two cases, so that none pays for the
@@ -138,48 +135,6 @@ func engines(_ context.Context, _ *daemon, r *report, _ int) error {
 			return err
 		}
 		r.add(name, c.times, "image "+image)
-	}
-	return nil
-}
-
-// burst starts a hundred at once, and a hundred bubblewraps the same way.
-func burst(ctx context.Context, d *daemon, r *report, _ int) error {
-	boxes := make(chan string, 100)
-	cases := []*measured{{name: caseBurst, do: func() error {
-		return atOnce(100, func() error {
-			id, err := d.first(ctx)
-			boxes <- id
-			return err
-		})
-	}, after: func() error {
-		return atOnce(100, func() error { return d.Remove(ctx, <-boxes, true) })
-	}}}
-	if _, err := exec.LookPath("bwrap"); err == nil {
-		cases = append(cases, &measured{name: caseBurstBwrap, do: func() error {
-			return atOnce(100, command("bwrap", bwrapArgs...))
-		}})
-	}
-	if err := interleave(5, cases); err != nil {
-		return err
-	}
-	for _, c := range cases {
-		r.add(c.name, c.times, "")
-	}
-	return nil
-}
-
-func atOnce(n int, do func() error) error {
-	errs := make(chan error, n)
-	var all sync.WaitGroup
-	for range n {
-		all.Go(func() { errs <- do() })
-	}
-	all.Wait()
-	close(errs)
-	for err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

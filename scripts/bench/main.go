@@ -31,13 +31,13 @@ func main() {
 var parts = []struct {
 	name    string
 	measure func(context.Context, *daemon, *report, int) error
-}{{"short", short}, {"engines", engines}, {"burst", burst}, {"memory", memory}, {"growth", growth}, {"changes", changes}, {"snapshots", snapshots}, {"limits", limits}, {"net", network}}
+}{{"short", short}, {"engines", engines}, {"burst", burst}, {"memory", memory}, {"growth", growth}, {"changes", changes}, {"snapshots", snapshots}, {"limits", limits}, {"net", network}, {"race", raceBench}}
 
 func run() error {
 	binary := flag.String("forkbox", "bin/forkbox", "the binary to measure")
 	out := flag.String("json", "", "also write the results here")
 	rounds := flag.Int("rounds", 100, "rounds of the short cases")
-	only := flag.String("only", "", "measure only this part: short, engines, burst, memory, growth, changes, snapshots, limits or net")
+	only := flag.String("only", "", "measure only this part: short, engines, burst, memory, growth, changes, snapshots, limits, net or race")
 	flag.Parse()
 	path, err := filepath.Abs(*binary)
 	if err != nil {

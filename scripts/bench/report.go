@@ -84,16 +84,17 @@ func (r *report) judge() {
 		r.want("create + first exec / bwrap", 1, r.median(caseFirst)/bwrap, "×")
 		r.want("forkbox version / bwrap", 1, r.median(caseVersion)/bwrap, "×")
 		r.want("forkbox run --discard -- true / bwrap", 3, r.median(caseRun)/bwrap, "×")
-		r.want("100 at once / 100 bwrap at once", 3, r.median(caseBurst)/r.median(caseBurstBwrap), "×")
 	}
 	r.want("exec in a running box, over bare", 1.5, r.median(caseExec)-r.median(caseBare), "ms")
 	r.want("PSS of a running box", 8, r.median(casePSS), "MiB")
 	r.want("create, 100 000 files in the base / 10", 1.5, r.median(grown("create", "base", 100000))/r.median(grown("create", "base", 10)), "×")
 	r.want("diff, 100 000 files in the base / 10", 1.5, r.median(grown("diff", "base", 100000))/r.median(grown("diff", "base", 10)), "×")
+	r.judgeBurst()
 	r.judgeChanges()
 	r.judgeSnapshots()
 	r.judgeLimits()
 	r.judgeNetwork()
+	r.judgeRace()
 }
 
 func (r *report) print(w io.Writer) {

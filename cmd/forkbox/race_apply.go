@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) raceApplyVerb() *cobra.Command {
+	l := &raceLander{lander: lander{app: a}}
+	cmd := &cobra.Command{
+		Use:   "apply [-i] [--hunks FILE:N,…]… [--all] [--dry-run] [--commit] [-m M] [-y] RACE [APPROACH [PATH…]]",
+		Short: "Land the winner of a race, or another approach",
+		Long: `Land what an approach did in reality, as forkbox apply does: all of it or, when
+anything stands in the way, nothing. Without APPROACH it is the winner. The id of the
+receipt is on stdout; forkbox undo takes it back.
+
+If reality has changed since the race began, the approach is brought up to date
+first, and its checks are run again. Where one fails, or where both changed the same
+lines, nothing lands.
+
+A race lands once; after forkbox undo it can again. The boxes of the other approaches
+are stale then, and are removed after a day.
+
+The flags are those of forkbox apply.`,
+		Example: `  forkbox race apply fix
+  forkbox race apply --commit -m 'Fix the login' fix patch
+  forkbox race apply --dry-run fix
+  forkbox race apply -i fix patch src/`,
+		Args:              needs(1, "a race: forkbox race apply RACE [APPROACH [PATH…]]"),
+		ValidArgsFunction: a.completeApproachThenPaths,
+		RunE:              func(cmd *cobra.Command, args []string) error { return l.run(cmd.Context(), args) },
+	}
+	l.add(cmd)
+	return cmd
+}
+
+// raceLander carries what an approach did to reality.
+type raceLander struct{ lander }
+
+func (l *raceLander) run(ctx context.Context, args []string) error {
+	c := l.client()
+	defer c.Close()
+	race, err := c.GetRace(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	apply := forkbox.RaceApply{Approach: append(args, "")[1]}
+	if apply.ApplySpec, err = l.parse(here(), args[min(2, len(args)):]); err != nil {
+		return err
+	}
+	if l.interactive {
+		some, err := l.chooseOf(ctx, c, race, &apply)
+		if err != nil || !some {
+			return err
+		}
+	}
+	landing, err := l.land(ctx, c, race, apply)
+	if err != nil {
+		return err
+	}
+	return l.show(landing, apply.ApplySpec)
+}
+
+// chooseOf asks hunk by hunk, in the box of the approach that is meant.
+func (l *raceLander) chooseOf(ctx context.Context, c *client.Client, race forkbox.Race, apply *forkbox.RaceApply) (bool, error) {
+	entry, err := entryToLand(race, apply.Approach)
+	if err != nil {
+		return false, err
+	}
+	apply.Approach = entry.Name // the winner must not become another meanwhile
+	return l.choose(ctx, c, entry.Box, &apply.ApplySpec)
+}
+
+func entryToLand(race forkbox.Race, approach string) (forkbox.Entry, error) {
+	if approach == "" {
+		approach = race.Winner
+	}
+	if approach == "" {
+		return forkbox.Entry{}, forkbox.Errorf(forkbox.Invalid, "apply race "+race.Name, "nobody has won it").
+			Hint("name an approach: forkbox race apply %s APPROACH", race.Name)
+	}
+	return entryWithBox(race, approach)
+}
+
+// landWinner is race --apply.
+func (l *raceLander) landWinner(ctx context.Context, c *client.Client, race forkbox.Race, yes bool) error {
+	apply := forkbox.RaceApply{Approach: race.Winner, ApplySpec: forkbox.ApplySpec{Yes: yes, Message: fmt.Sprintf("%s of race %s", race.Winner, race.Name)}}
+	landing, err := l.land(ctx, c, race, apply)
+	switch {
+	case err != nil:
+		return err
+	case l.json: // one more line after the events
+		return l.printRaceLine(map[string]any{"landing": landing})
+	}
+	return l.show(landing, apply.ApplySpec)
+}
+
+// show has the id of the receipt alone on stdout, as apply does.
+func (l *raceLander) show(landing forkbox.RaceLanding, spec forkbox.ApplySpec) error {
+	if l.json {
+		return l.printRaceJSON(landing)
+	}
+	if s := landing.Synced; s != nil {
+		l.say("reality has changed since: brought up to date, %s merged, %d taken over", plural(len(s.Merged), "path"), len(s.Taken))
+	}
+	if len(landing.Checked) > 0 {
+		l.say("checked again: %s passed", checksCell(forkbox.Entry{Checks: landing.Checked}))
+	}
+	return l.showReceipt(orWord(landing.Receipt.BoxName, landing.Approach), landing.Receipt, spec)
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/internal/racepage"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) raceCompareVerb() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "compare --html FILE RACE",
+		Short: "Write a page that shows the approaches side by side",
+		Long: `Write one HTML page about a race: the table, charts of what was measured, and what
+each approach changed. It needs nothing but itself, and can be mailed. FILE is there
+when all of it is, and not before; - is stdout.
+
+Of large changes there is a part: the page says which.`,
+		Example:           "  forkbox race compare fix --html fix.html\n  forkbox race compare fix --html - | lynx -stdin",
+		Args:              exactly(1, "a race: forkbox race compare RACE --html FILE"),
+		ValidArgsFunction: a.completeRaces(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if file == "" {
+				return errors.New("compare needs the file to write: --html FILE")
+			}
+			return a.compareRace(cmd.Context(), args[0], file)
+		},
+	}
+	cmd.Flags().StringVar(&file, "html", "", "write the page to this `file`; - is stdout")
+	return cmd
+}
+
+func (a *app) compareRace(ctx context.Context, ref, file string) error {
+	toStdout := file == "-"
+	if toStdout && a.json {
+		return forkbox.Errorf(forkbox.Invalid, "compare", "stdout cannot have both the page and the document of --json").
+			Hint("name a file: forkbox race compare %s --html FILE --json", ref)
+	}
+	moved := &flow{what: "comparing " + printable(ref)}
+	err := a.tidily(ctx, moved.text, func(ctx context.Context) error {
+		page, err := a.racePage(ctx, ref)
+		if err != nil {
+			return err
+		}
+		write := func(w io.Writer) error { return racepage.Write(moved.writer(w), page) }
+		if toStdout {
+			return forkbox.Wrap("print", write(a.stdout))
+		}
+		return writeWhole(file, write)
+	})
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.printJSON(exported{file, moved.done.Load()})
+	case !toStdout:
+		a.say("%s: %s", printable(file), size(moved.done.Load()))
+	}
+	return nil
+}
+
+// racePage gathers what each approach changed. A box that is gone leaves its
+// approach without.
+func (a *app) racePage(ctx context.Context, ref string) (racepage.Page, error) {
+	c := a.client()
+	defer c.Close()
+	page := racepage.Page{Diffs: map[string][]forkbox.Change{}, Cut: map[string]bool{}, Made: time.Now(), Version: version()}
+	var err error
+	if page.Race, err = c.GetRace(ctx, ref); err != nil {
+		return page, err
+	}
+	for _, entry := range page.Race.Entries {
+		if entry.Box == "" {
+			continue
+		}
+		changes, cut, err := someChanges(ctx, c, boxRef(entry))
+		switch {
+		case forkbox.CodeOf(err) == forkbox.NotFound:
+			a.sayUnlessJSON("note: the box of %s is gone, and what it changed with it", printable(entry.Name))
+		case err != nil:
+			return page, err
+		default:
+			page.Diffs[entry.Name], page.Cut[entry.Name] = changes, cut
+		}
+	}
+	return page, nil
+}
+
+// How much of what an approach changed is on the page.
+const (
+	mostPatches = 2 << 20 // bytes
+	mostChanges = 5000
+)
+
+var errEnoughChanges = errors.New("there are more changes than a page shows")
+
+// someChanges are those of a box, with patches as far as there is room for them.
+func someChanges(ctx context.Context, c *client.Client, ref string) (changes []forkbox.Change, cut bool, err error) {
+	room := mostPatches
+	_, err = c.Changes(ctx, ref, forkbox.DiffSpec{Patch: true, Renames: true}, func(change forkbox.Change) error {
+		if len(changes) == mostChanges {
+			return errEnoughChanges
+		}
+		if len(change.Patch) > room {
+			change.Patch, cut = nil, true
+		}
+		room -= len(change.Patch)
+		changes = append(changes, change)
+		return nil
+	})
+	if errors.Is(err, errEnoughChanges) {
+		return changes, true, nil
+	}
+	return changes, cut, err
+}

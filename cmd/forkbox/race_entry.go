@@ -1,0 +1,43 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/forkbox/forkbox"
+)
+
+// findEntry is an approach of a race, by its name.
+func findEntry(race forkbox.Race, name string) (forkbox.Entry, error) {
+	var names []string
+	for _, e := range race.Entries {
+		if e.Name == name {
+			return e, nil
+		}
+		names = append(names, printable(e.Name))
+	}
+	return forkbox.Entry{}, forkbox.Errorf(forkbox.NotFound, "find approach "+name, "race %s has none of that name", race.Name).
+		Hint("it has %s", cutCells(strings.Join(names, ", "), longestWhy))
+}
+
+// entryWithBox is findEntry for what needs the approach's box.
+func entryWithBox(race forkbox.Race, name string) (forkbox.Entry, error) {
+	entry, err := findEntry(race, name)
+	if err == nil && entry.Box == "" {
+		err = forkbox.Errorf(forkbox.NotFound, "look at approach "+name, "it has no box%s", because(entry.Why))
+	}
+	return entry, err
+}
+
+// boxRef is the box as the steps left it. While what judges them runs, that is
+// not what the box has now.
+func boxRef(e forkbox.Entry) string {
+	if e.Phase != forkbox.PhaseDone && e.Saved != "" {
+		return e.Box + "@" + e.Saved
+	}
+	return e.Box
+}
+
+// orGone says of a box that is not there whose it was, and what is left of it.
+func orGone(err error, race forkbox.Race) error {
+	return advise(err, forkbox.NotFound, "race log", "the boxes of a race can go before it does; what they printed is kept: forkbox race log %s APPROACH", race.Name)
+}

@@ -1,0 +1,220 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/forkbox/forkbox"
+)
+
+// endless is a step that never ends, and can be found on the host by what it
+// returns.
+func endless() (step, mark string) {
+	mark = fmt.Sprintf("86400.%d%04d", os.Getpid(), endlessSteps.Add(1))
+	return "exec sleep " + mark, mark
+}
+
+var endlessSteps atomic.Int32
+
+// runsStill says whether something runs that [endless] made.
+func runsStill(mark string) bool { return len(processesWith(mark, "sleep")) > 0 }
+
+func (w *raceWorld) nothingRuns(mark string) {
+	w.Helper()
+	w.until("nothing runs any more", func() bool { return !runsStill(mark) })
+}
+
+// TestRaceFirstPass cancels the rest as soon as one has passed.
+func TestRaceFirstPass(t *testing.T) {
+	t.Parallel()
+	w := newRaceWorld(t)
+	step, mark := endless()
+	r := w.raceOf(`
+approaches:
+  - {name: never, run: ` + step + `}
+  - {name: wrong, run: touch wrong}
+  - {name: right, run: touch right}
+  - {name: later, run: ` + step + `}
+checks: [test -e right]
+metrics: [{name: n, run: echo 1}]
+stop: first-pass
+`)
+	if r.Winner != "right" || w.entry(r, "right").Outcome != forkbox.OutcomePassed {
+		t.Errorf("%s", told(r))
+	}
+	for _, name := range []string{"never", "later"} {
+		if e := w.entry(r, name); e.Outcome != forkbox.OutcomeCancelled {
+			t.Errorf("%s is %s: %s", name, e.Outcome, e.Why)
+		}
+	}
+	if m := w.entry(r, "right").Metrics; len(m) > 0 && len(m[0].Values) > 0 {
+		t.Errorf("it was measured: %+v", m)
+	}
+	w.nothingRuns(mark)
+}
+
+// TestRaceDeadline judges those that have ended by then.
+func TestRaceDeadline(t *testing.T) {
+	t.Parallel()
+	w := newRaceWorld(t)
+	step, mark := endless()
+	r := w.raceOf(`
+approaches:
+  - {name: never, run: ` + step + `}
+  - {name: done, run: touch f}
+checks: [test -e f]
+stop: deadline
+deadline: 4s
+`)
+	w.is(r, "done never", "done:passed never:timed-out")
+	w.nothingRuns(mark)
+	w.refused([]string{"deadline"}, "race", "--stop", "deadline", "--try", "a=true")
+}
+
+// TestRaceTimeouts bounds the steps together, one step, and a check.
+func TestRaceTimeouts(t *testing.T) {
+	t.Parallel()
+	w := newRaceWorld(t)
+	step, mark := endless()
+	r := w.raceOf(`
+approaches:
+  - {name: all, steps: ["true", ` + step + `]}
+  - {name: one, steps: [{run: ` + step + `, timeout: 200ms}]}
+  - {name: fine, run: touch f}
+checks: [{run: 'test -e f && test ! -e slow || ` + step + `', timeout: 1s, once: true}]
+timeout: 2s
+`)
+	if got := outcomes(r); got != "all:timed-out fine:passed one:timed-out" || r.Winner != "fine" {
+		t.Errorf("%s", told(r))
+	}
+	for _, name := range []string{"all", "one"} {
+		if e := w.entry(r, name); e.Why == "" {
+			t.Errorf("%s does not say why: %+v", name, e)
+		}
+	}
+	r = w.raceOf(`
+approaches: [{name: a, run: touch slow}]
+checks: [{run: ` + step + `, timeout: 300ms, once: true}]
+`)
+	if r.Winner != "" || w.entry(r, "a").Outcome == forkbox.OutcomePassed {
+		t.Errorf("a check that takes too long passes: %s", told(r))
+	}
+	w.nothingRuns(mark)
+}
+
+// TestRaceRetries begins an approach anew, in a new box, when a step fails.
+func TestRaceRetries(t *testing.T) {
+	t.Parallel()
+	w := newRaceWorld(t)
+	r := w.raceOf(`
+approaches:
+  - {name: bad, steps: ["echo x >> tries", "false"]}
+  - {name: good, run: 'echo x >> tries'}
+checks: [test "$(wc -l < tries)" = 1]
+retries: 2
+`)
+	w.is(r, "good bad", "bad:broken good:passed")
+	if bad, good := w.entry(r, "bad"), w.entry(r, "good"); bad.Attempt != 3 || good.Attempt != 1 {
+		t.Errorf("attempts: %d and %d", bad.Attempt, good.Attempt)
+	}
+	if n := len(w.boxes()); n != 2 {
+		t.Errorf("there are %d boxes", n)
+	}
+	if got := w.in(w.entry(r, "bad").Box, "wc -l < tries"); got != "1" {
+		t.Errorf("the last box saw %s attempts", got)
+	}
+}
+
+// TestRaceInterrupted is ctrl-C: all is still, and what was done can be looked
+// at.
+func TestRaceInterrupted(t *testing.T) {
+	t.Parallel()
+	w := newRaceWorld(t)
+	step, mark := endless()
+	cmd, out := w.background("race", "--name", "r", "--try", "a=echo kept > f; "+step, "--try", "b="+step)
+	w.until("both run", func() bool { return len(processesWith(mark, "sleep")) == 2 })
+	w.ok(cmd.Process.Signal(os.Interrupt))
+	if code := exitCode(cmd.Wait()); code != 130 {
+		t.Errorf("exit %d: %s", code, out())
+	}
+	if runsStill(mark) {
+		t.Error("something runs still")
+	}
+	r := w.show("r")
+	if r.State != forkbox.RaceCancelled || outcomes(r) != "a:cancelled b:cancelled" {
+		t.Errorf("%s", told(r))
+	}
+	if got := w.in("r-a", "cat f"); got != "kept" {
+		t.Errorf("what a did is %q", got)
+	}
+	if out := w.must("race", "ls"); !strings.Contains(out, "cancelled") {
+		t.Errorf("ls does not say so: %s", out)
+	}
+}
+
+// background starts a command line, and says what it printed so far.
+func (w *raceWorld) background(args ...string) (*exec.Cmd, func() string) {
+	w.Helper()
+	log := w.file(fmt.Sprintf("out-%d", len(args)))
+	f, err := os.Create(log)
+	w.ok(err)
+	defer f.Close()
+	cmd := w.command(args...)
+	cmd.Stdout, cmd.Stderr = f, f
+	w.ok(cmd.Start())
+	w.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return cmd, func() string { text, _ := os.ReadFile(log); return string(text) }
+}
+
+// TestRaceOutlivesItsClient: who is killed cannot cancel, and the race goes on.
+func TestRaceOutlivesItsClient(t *testing.T) {
+	t.Parallel()
+	w := newRaceWorld(t)
+	cmd, _ := w.background("race", "--name", "r", "--try", "a=touch here; "+awaits("go"), "--check", "test -e here")
+	w.awaitFile("r-a", "here")
+	w.ok(cmd.Process.Signal(syscall.SIGKILL))
+	_ = cmd.Wait()
+	w.in("r-a", "touch go")
+	out, said, code := w.try("race", "watch", "r", "--json")
+	if r := w.ended(out); code != 0 || r.Winner != "a" {
+		t.Errorf("exit %d: %s%s", code, told(r), said)
+	}
+}
+
+// awaits is a piece of script that goes on when there is a file.
+func awaits(name string) string { return "until [ -e " + name + " ]; do sleep 0.02; done" }
+
+// awaitFile waits until a box of a race has a file in the workspace.
+func (w *raceWorld) awaitFile(box, name string) {
+	w.Helper()
+	w.until(box+" has "+name, func() bool {
+		_, _, code := w.try("exec", box, "--", "test", "-e", name)
+		return code == 0
+	})
+}
+
+// TestRaceCancel ends one from elsewhere; it can be repeated.
+func TestRaceCancel(t *testing.T) {
+	t.Parallel()
+	w := newRaceWorld(t)
+	step, mark := endless()
+	if out := w.must("race", "-d", "--name", "r", "--try", "a="+step, "--try", "b="+step); out != "r" {
+		t.Errorf("-d prints %q", out)
+	}
+	w.until("both run", func() bool { return len(processesWith(mark, "sleep")) == 2 })
+	w.refused([]string{"rm -f r"}, "race", "rm", "r")
+	for range 2 {
+		w.must("race", "cancel", "r")
+		if r := w.show("r"); runsStill(mark) || r.State != forkbox.RaceCancelled || r.Winner != "" {
+			t.Errorf("it runs still: %s", told(r))
+		}
+	}
+	w.refused([]string{"nobody"}, "race", "apply", "--yes", "r")
+}

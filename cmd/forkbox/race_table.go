@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// raceColumn is a column of the table of a race. One that nobody has anything
+// in is left out.
+type raceColumn struct {
+	head string
+	cell func(forkbox.Entry) string
+}
+
+// writeRaceTable has the approaches in the order of the record: ranked, the best
+// first, once the race has ended.
+func writeRaceTable(out io.Writer, race forkbox.Race) error {
+	columns := raceColumns(race)
+	var heads []string
+	for _, c := range columns {
+		heads = append(heads, c.head)
+	}
+	return tableTo(out, strings.Join(heads, "\t"), func(w io.Writer) {
+		for _, e := range race.Entries {
+			var cells []string
+			for _, c := range columns {
+				cells = append(cells, c.cell(e))
+			}
+			fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t "))
+		}
+	})
+}
+
+func raceColumns(race forkbox.Race) []raceColumn {
+	columns := []raceColumn{{"RANK", rankCell}, {"NAME", func(e forkbox.Entry) string { return printable(e.Name) }}, {"OUTCOME", outcomeCell}}
+	if len(race.Spec.Checks) > 0 {
+		columns = append(columns, raceColumn{"CHECKS", checksCell})
+	}
+	if scores(race.Spec) {
+		columns = append(columns, raceColumn{"SCORE", scoreCell})
+	}
+	columns = append(columns, metricColumns(race)...)
+	columns = append(columns,
+		raceColumn{"TIME", func(e forkbox.Entry) string { return spanCell(e.Took) }},
+		raceColumn{"CPU", func(e forkbox.Entry) string { return spanCell(e.CPU) }},
+		raceColumn{"MEMORY", func(e forkbox.Entry) string { return bytesCell(e.MemoryPeak) }},
+		raceColumn{"DIFF", diffCell},
+	)
+	if anyNotes(race) {
+		columns = append(columns, raceColumn{"NOTES", notesCell})
+	}
+	return columns
+}
+
+// scores says whether a score tells more than who passed.
+func scores(spec forkbox.RaceSpec) bool {
+	for _, c := range spec.Checks {
+		if !c.Must || c.Score != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// metricColumns are called by the names of the metrics.
+func metricColumns(race forkbox.Race) (columns []raceColumn) {
+	for i, m := range race.Spec.Metrics {
+		columns = append(columns, raceColumn{cutCells(printable(metricName(m, i)), longestName), func(e forkbox.Entry) string {
+			if i >= len(e.Metrics) {
+				return "-"
+			}
+			return raceMeasure(e.Metrics[i])
+		}})
+	}
+	return columns
+}
+
+func metricName(m forkbox.Metric, i int) string {
+	for _, name := range []string{m.Name, m.Run, commandLine(m.Argv), m.Extract.File} {
+		if name != "" {
+			return name
+		}
+	}
+	return "metric " + strconv.Itoa(i+1)
+}
+
+// rankCell marks those that share a rank.
+func rankCell(e forkbox.Entry) string {
+	switch {
+	case e.Rank == 0:
+		return "-"
+	case len(e.Ties) > 0:
+		return strconv.Itoa(e.Rank) + "="
+	}
+	return strconv.Itoa(e.Rank)
+}
+
+func outcomeCell(e forkbox.Entry) string {
+	if e.Outcome == "" {
+		return string(e.Phase)
+	}
+	return string(e.Outcome)
+}
+
+func checksCell(e forkbox.Entry) string {
+	if len(e.Checks) == 0 {
+		return "-"
+	}
+	passed := 0
+	for _, c := range e.Checks {
+		if c.Passed {
+			passed++
+		}
+	}
+	return fmt.Sprintf("%d/%d", passed, len(e.Checks))
+}
+
+func scoreCell(e forkbox.Entry) string {
+	if len(e.Checks) == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", e.Score)
+}
+
+func spanCell(d time.Duration) string {
+	if d <= 0 {
+		return "-"
+	}
+	return raceSpan(d)
+}
+
+func bytesCell(n int64) string {
+	if n <= 0 {
+		return "-"
+	}
+	return roundBytes(n)
+}
+
+// diffCell knows nothing of approaches that have not got that far.
+func diffCell(e forkbox.Entry) string {
+	if e.Phase != forkbox.PhaseDone || e.Box == "" && e.BoxName == "" {
+		return "-"
+	}
+	return diffText(e.Diff)
+}
+
+func anyNotes(race forkbox.Race) bool {
+	for _, e := range race.Entries {
+		if notesCell(e) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// notesCell says that there is something to look at; what that is comes below
+// the table.
+func notesCell(e forkbox.Entry) string {
+	var notes []string
+	note := func(n int, text string) {
+		if n > 0 {
+			notes = append(notes, text)
+		}
+	}
+	flaky := 0
+	for _, c := range e.Checks {
+		if c.Flaky {
+			flaky++
+		}
+	}
+	note(flaky, plural(flaky, "flaky check"))
+	note(len(e.Risks), plural(len(e.Risks), "risk"))
+	note(e.Refused, fmt.Sprintf("%d refused", e.Refused))
+	note(e.Attempt-1, fmt.Sprintf("attempt %d", e.Attempt))
+	return strings.Join(notes, ", ")
+}

@@ -1,0 +1,104 @@
+package race
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// changedSince finds files below dir that changed at or after a moment, of the
+// first so many that it comes to. It looks only where who may: the names of
+// other people's files are not for everybody who starts a race there.
+func changedSince(dir string, who forkbox.Owner, since time.Time, most int, deadline time.Time) (paths []string, more bool) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, false
+	}
+	defer root.Close()
+	if !reachable(dir, who) {
+		return nil, false
+	}
+	var top syscall.Stat_t
+	if err := syscall.Stat(dir, &top); err != nil {
+		return nil, false
+	}
+	seen := 0
+	_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // not there any more
+		}
+		if seen++; seen > most || seen%64 == 0 && time.Now().After(deadline) || len(paths) > shownDrift {
+			more = more || len(paths) > shownDrift
+			return fs.SkipAll
+		}
+		st, ok := status(d)
+		if !ok {
+			return nil
+		}
+		if d.IsDir() {
+			return enter(name, st, uint64(top.Dev), who)
+		}
+		if since.UnixNano() < st.Ctim.Nano() {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+		return nil
+	})
+	return paths, more
+}
+
+// reachable says whether somebody may get to a directory at all.
+func reachable(dir string, who forkbox.Owner) bool {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	for real != "/" && who.UID != 0 {
+		real = filepath.Dir(real)
+		var st syscall.Stat_t
+		if err := syscall.Stat(real, &st); err != nil || !may(&st, who, 0o1) {
+			return false
+		}
+	}
+	return true
+}
+
+func status(d fs.DirEntry) (*syscall.Stat_t, bool) {
+	info, err := d.Info()
+	if err != nil {
+		return nil, false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return st, ok
+}
+
+// enter says whether to look into a directory. What git writes there while
+// somebody looks at a work tree says nothing about the files, and other
+// filesystems may be anything.
+func enter(name string, st *syscall.Stat_t, dev uint64, who forkbox.Owner) error {
+	base := filepath.Base(name)
+	if uint64(st.Dev) != dev || base == ".git" || strings.HasPrefix(base, ".forkbox-") || !may(st, who, 0o5) {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// may says whether the mode of a directory lets somebody list it (4) or get
+// through it (1).
+func may(st *syscall.Stat_t, who forkbox.Owner, what uint32) bool {
+	mode := st.Mode
+	switch {
+	case who.UID == 0:
+		return true
+	case int(st.Uid) == who.UID:
+		mode >>= 6
+	case int(st.Gid) == who.GID || slices.Contains(who.Groups, int(st.Gid)):
+		mode >>= 3
+	}
+	return mode&what == what
+}

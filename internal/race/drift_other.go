@@ -1,0 +1,14 @@
+//go:build !linux
+
+package race
+
+import (
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// changedSince is for hosts that have boxes.
+func changedSince(string, forkbox.Owner, time.Time, int, time.Time) (paths []string, more bool) {
+	return nil, false
+}

@@ -1,0 +1,150 @@
+package race
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Log is what an approach printed, of its last attempt; without an approach,
+// what the setup did. With follow it goes on until the approach is done.
+func (r *Races) Log(ctx context.Context, who forkbox.Owner, ref, approach string, follow bool, yield func(forkbox.RaceLog) error) error {
+	rec, err := r.find(ctx, who, ref)
+	if err != nil {
+		return err
+	}
+	known := approach == "" && len(rec.Spec.Setup) > 0 ||
+		slices.ContainsFunc(rec.Spec.Approaches, func(a forkbox.Approach) bool { return a.Name == approach })
+	if !known {
+		return forkbox.Errorf(forkbox.NotFound, "read the transcript", "%s has no approach %q", rec.Name, approach).
+			Hint("forkbox race show %s lists them", rec.Name)
+	}
+	reader := &logReader{Races: r, rec: rec, approach: approach, follow: follow, yield: yield}
+	return reader.run(ctx)
+}
+
+// logReader reads the transcript of an approach.
+type logReader struct {
+	*Races
+	rec      forkbox.Race
+	approach string
+	follow   bool
+	yield    func(forkbox.RaceLog) error
+	told     map[string]bool // files
+}
+
+// lookEvery is how often a follower looks for the next command.
+const lookEvery = 100 * time.Millisecond
+
+func (l *logReader) run(ctx context.Context) error {
+	l.told = map[string]bool{}
+	for {
+		over := !l.follow || l.over() // asked before it is read
+		for _, t := range l.lastAttempt() {
+			if err := l.read(ctx, t); err != nil {
+				return err
+			}
+		}
+		if over {
+			return nil
+		}
+		if !wait(ctx, l.Races.ctx.Done(), lookEvery) {
+			if l.Races.ctx.Err() != nil {
+				return forkbox.Errorf(forkbox.Unavailable, "read the transcript", "the daemon is stopping")
+			}
+			return ctx.Err()
+		}
+	}
+}
+
+// over says whether nothing more will be printed.
+func (l *logReader) over() bool {
+	live := l.running(l.rec.ID)
+	if live == nil {
+		return true
+	}
+	now := live.record()
+	if l.approach == "" {
+		return now.Point != ""
+	}
+	i := live.indexOf(l.approach)
+	return now.State != forkbox.RaceRunning || now.Entries[i].Phase == forkbox.PhaseDone && !live.mayCheckAgain(i)
+}
+
+// mayCheckAgain says whether an approach that is done may have to confirm what
+// it passed.
+func (r *race) mayCheckAgain(i int) bool {
+	return r.entry(i).Outcome == forkbox.OutcomePassed && len(r.spec.Checks) > 0
+}
+
+// lastAttempt leaves out what was printed in boxes that are gone.
+func (l *logReader) lastAttempt() []transcript {
+	list := l.texts.list(l.rec.ID, l.approach)
+	if len(list) == 0 {
+		return nil
+	}
+	box := list[len(list)-1].box
+	return slices.DeleteFunc(list, func(t transcript) bool { return t.box != box })
+}
+
+func (l *logReader) read(ctx context.Context, t transcript) error {
+	if l.told[t.file()] {
+		return nil
+	}
+	l.told[t.file()] = true
+	part := l.part(t.label)
+	if part == "" {
+		return nil
+	}
+	path := filepath.Join(l.texts.of(l.rec.ID, l.approach), t.file())
+	err := l.texts.Read(ctx, path, l.follow, l.over, func(rec forkbox.LogRecord) error {
+		return l.yield(forkbox.RaceLog{Part: part, LogRecord: rec})
+	})
+	if forkbox.CodeOf(err) == forkbox.NotFound {
+		return nil // removed meanwhile
+	}
+	return err
+}
+
+// part is what people call a command by its label: "a2/check/0/1" is the first
+// run of the first check. It is empty for what only reads a file.
+func (l *logReader) part(label string) string {
+	words := strings.Split(label, "/")
+	if len(words) < 3 || words[len(words)-1] == "file" && words[1] != "metric" {
+		return ""
+	}
+	n, err := strconv.Atoi(words[2])
+	if err != nil || n < 0 {
+		return ""
+	}
+	spec, run := l.rec.Spec, ""
+	if last := words[len(words)-1]; len(words) > 3 && last != "1" {
+		run = " (" + strings.Join(words[3:], " ") + ")"
+	}
+	switch kind := words[1]; {
+	case kind == "setup" && n < len(spec.Setup):
+		return "setup: " + title(spec.Setup[n])
+	case kind == "step":
+		return "step: " + l.stepName(n)
+	case (kind == "check" || kind == "clean") && n < len(spec.Checks):
+		return "check: " + title(spec.Checks[n].Command) + run
+	case kind == "metric" && n < len(spec.Metrics):
+		return fmt.Sprintf("metric: %s (%s)", newMeasured(spec.Metrics[n]).Name, strings.Join(words[3:], " "))
+	}
+	return ""
+}
+
+func (l *logReader) stepName(n int) string {
+	for _, a := range l.rec.Spec.Approaches {
+		if a.Name == l.approach && n < len(a.Steps) {
+			return title(a.Steps[n])
+		}
+	}
+	return strconv.Itoa(n + 1)
+}

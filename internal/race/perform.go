@@ -1,0 +1,197 @@
+package race
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/rank"
+)
+
+// perform is what an approach does in its box: its steps, and then what judges
+// them.
+func (b *bench) perform(ctx context.Context) (fate, error) {
+	f, err := b.steps(ctx)
+	if err != nil {
+		return f, err
+	}
+	b.meter.look(b)
+	if f.failed {
+		return f, b.size(ctx, b.box.ID)
+	}
+	if len(b.spec.Checks)+len(b.spec.Metrics) == 0 {
+		return b.unjudged(ctx)
+	}
+	if err := b.save(ctx); err != nil {
+		return f, err
+	}
+	if err := b.size(ctx, b.box.ID+"@"+b.entry(b.i).Saved); err != nil {
+		return f, err
+	}
+	return b.judge(ctx)
+}
+
+// steps runs what the approach consists of.
+func (b *bench) steps(ctx context.Context) (fate, error) {
+	var spent time.Duration
+	for n, step := range b.spec.Approaches[b.i].Steps {
+		left := time.Duration(0)
+		if b.spec.Timeout > 0 {
+			if left = b.spec.Timeout - spent; left <= 0 {
+				return b.late(), nil
+			}
+		}
+		x, err := b.step(ctx, n, step, left)
+		if err != nil {
+			return fate{}, err
+		}
+		spent += took(x)
+		b.edit(b.i, func(e *forkbox.Entry) {
+			e.Steps[n], e.Took, e.Refused = ran(step, x), spent, e.Refused+x.Refused
+		})
+		switch {
+		case x.Exit.Cause == forkbox.CauseTimeout && b.spec.Timeout > 0 && spent >= b.spec.Timeout:
+			return b.late(), nil
+		case x.Exit.Code != 0 && !step.MayFail:
+			return stepFate(step, *x.Exit), nil
+		}
+	}
+	return fate{}, nil
+}
+
+func (b *bench) late() fate {
+	return fate{
+		outcome: forkbox.OutcomeTimedOut, failed: true,
+		why: "its steps took longer than " + span(b.spec.Timeout),
+	}
+}
+
+// step runs one of them.
+func (b *bench) step(ctx context.Context, n int, step forkbox.Command, left time.Duration) (forkbox.Exec, error) {
+	b.jot(b.i, func(e *forkbox.Entry) { e.Steps = append(e.Steps, forkbox.Ran{Name: title(step)}) })
+	return b.do(ctx, b.label("step", n), step, left)
+}
+
+// unjudged is for a race in which nothing judges: who is through has passed.
+// What was left running could go on to change the box.
+func (b *bench) unjudged(ctx context.Context) (fate, error) {
+	if ps, err := b.boxes.Processes(ctx, b.who, b.box.ID); err != nil || len(ps) > 1 {
+		b.halt()
+	}
+	if err := b.size(ctx, b.box.ID); err != nil {
+		return fate{}, err
+	}
+	b.jot(b.i, func(e *forkbox.Entry) { e.Score = 1 })
+	return b.arrive(fate{outcome: forkbox.OutcomePassed}), nil
+}
+
+// savedName is what the snapshot is called of a box as its steps left it.
+const savedName = "steps"
+
+// save keeps the box as its steps left it. After a crash it may be there
+// already, and checks may have written into the box since.
+func (b *bench) save(ctx context.Context) error {
+	s, err := b.boxes.Snapshot(ctx, b.who, b.box.ID, forkbox.SnapshotSpec{Name: savedName, Message: "what the steps of " + b.approachName() + " left"})
+	if forkbox.CodeOf(err) == forkbox.Exists {
+		s, err = b.ledger.Snapshot(ctx, b.box.ID, savedName)
+	}
+	if err == nil {
+		b.jot(b.i, func(e *forkbox.Entry) { e.Saved = s.ID })
+	}
+	return err
+}
+
+// arrive is for an approach that has passed. Where the first one to do so wins,
+// the others are not needed any more.
+func (b *bench) arrive(f fate) fate {
+	if b.spec.Stop != forkbox.StopFirstPass || f.outcome != forkbox.OutcomePassed {
+		return f
+	}
+	b.mu.Lock()
+	first := !b.passed
+	b.passed = true
+	b.mu.Unlock()
+	if !first {
+		return fateOf(errNotNeeded)
+	}
+	b.settled(errNotNeeded)
+	return f
+}
+
+// judge runs the checks.
+func (b *bench) judge(ctx context.Context) (fate, error) {
+	b.phase(b.i, forkbox.PhaseChecking)
+	for n := range b.spec.Checks {
+		if err := b.check(ctx, n); err != nil {
+			return fate{}, err
+		}
+	}
+	if b.spec.Stop == forkbox.StopFirstPass {
+		if err := b.confirm(ctx); err != nil {
+			return fate{}, err
+		}
+	}
+	b.meter.look(b)
+	return b.arrive(b.verdict()), nil
+}
+
+// verdict is what the checks say.
+func (b *bench) verdict() fate {
+	outcome, score, why := rank.Judge(b.entry(b.i).Checks)
+	b.jot(b.i, func(e *forkbox.Entry) { e.Score = score })
+	return fate{outcome: outcome, why: why}
+}
+
+// stepFate is what a step that failed makes of its approach.
+func stepFate(step forkbox.Command, exit forkbox.Exit) fate {
+	f := fate{outcome: forkbox.OutcomeBroken, failed: true, why: fmt.Sprintf("its step %s %s", title(step), howItEnded(exit))}
+	switch exit.Cause {
+	case forkbox.CauseTimeout, forkbox.CauseTTL:
+		f.outcome = forkbox.OutcomeTimedOut
+	case forkbox.CauseOOM, forkbox.CausePids, forkbox.CauseDisk, forkbox.CauseIdle:
+		f.outcome = forkbox.OutcomeLimited
+	}
+	return f
+}
+
+// howItEnded says what came of a command, after its name.
+func howItEnded(exit forkbox.Exit) string {
+	met := func(r forkbox.Resource) string {
+		if exit.Limit <= 0 {
+			return "met its limit of " + string(r)
+		}
+		return fmt.Sprintf("met its limit of %s (%s)", r, forkbox.FormatLimit(r, exit.Limit))
+	}
+	switch exit.Cause {
+	case forkbox.CauseTimeout:
+		return "took too long"
+	case forkbox.CauseTTL:
+		return "was ended: the time of its box was up"
+	case forkbox.CauseIdle:
+		return "was ended: its box was idle for too long"
+	case forkbox.CauseOOM:
+		return met(forkbox.Memory)
+	case forkbox.CausePids:
+		return met(forkbox.Pids)
+	case forkbox.CauseDisk:
+		return met(forkbox.Disk)
+	case forkbox.CauseStopped:
+		return "was stopped by " + orElse(exit.By, "somebody")
+	case forkbox.CauseSignalled:
+		return "was ended by " + orElse(exit.Signal, "a signal")
+	case forkbox.CauseNotRun:
+		return "could not be started: " + line(exit.Why)
+	}
+	return fmt.Sprintf("failed (exit %d)", exit.Code)
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// span is a duration as people write it.
+func span(d time.Duration) string { return forkbox.FormatLimit(forkbox.TTL, int64(d)) }

@@ -1,0 +1,111 @@
+package race
+
+import (
+	"context"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Remove forgets a race, with its boxes and what they printed. One that runs is
+// cancelled first, with force.
+func (r *Races) Remove(ctx context.Context, who forkbox.Owner, ref string, force bool) error {
+	const op = "remove race"
+	end, err := r.begin(op)
+	if err != nil {
+		return err
+	}
+	defer end()
+	rec, err := r.find(ctx, who, ref)
+	if err != nil {
+		return err
+	}
+	if r.running(rec.ID) != nil {
+		if !force {
+			return forkbox.Errorf(forkbox.Busy, op, "%s runs", rec.Name).
+				Hint("cancel it and remove it: forkbox race rm -f %s", rec.Name)
+		}
+		if _, err := r.Cancel(ctx, who, rec.ID); err != nil {
+			return err
+		}
+	}
+	done, err := r.turn(ctx, rec.ID)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return r.removeAll(context.WithoutCancel(ctx), rec, force)
+}
+
+// removeAll removes what there is of a race, the knowledge of it last.
+func (r *Races) removeAll(ctx context.Context, rec forkbox.Race, force bool) error {
+	boxes, err := r.boxesOf(ctx, rec)
+	if err != nil {
+		return err
+	}
+	for _, box := range boxes {
+		if err := r.boxes.Remove(ctx, rec.Owner, box.ID, force); err != nil && forkbox.CodeOf(err) != forkbox.NotFound {
+			return err
+		}
+	}
+	if err := r.texts.remove(rec.ID); err != nil {
+		return forkbox.Wrap("remove race", err)
+	}
+	return r.ledger.DeleteRace(ctx, rec.ID)
+}
+
+const (
+	mostKept   = 200 // races of an owner
+	pruneEvery = 16  // races, of all owners
+)
+
+// prune forgets the oldest races of an owner who has many. Their boxes are
+// left: what is in them may be somebody's work, and retention looks after it.
+func (r *Races) prune(who forkbox.Owner) {
+	list, err := r.ledger.Races(r.ctx, &who.UID)
+	if err != nil || len(list) <= mostKept {
+		return
+	}
+	for _, rec := range list[mostKept:] {
+		if rec.State == forkbox.RaceRunning {
+			continue
+		}
+		if err := r.texts.remove(rec.ID); err == nil {
+			err = r.ledger.DeleteRace(r.ctx, rec.ID)
+		}
+		if err != nil && r.ctx.Err() == nil {
+			r.log.Warn("cannot forget an old race", "race", rec.ID, "error", err)
+		}
+	}
+}
+
+// turn is whose turn it is to land a race, or to remove it.
+type turn struct {
+	token chan struct{}
+	users int
+}
+
+// turn waits until nobody else lands a race or removes it.
+func (r *Races) turn(ctx context.Context, id string) (done func(), err error) {
+	r.mu.Lock()
+	t := r.landings[id]
+	if t == nil {
+		t = &turn{token: make(chan struct{}, 1)}
+		r.landings[id] = t
+	}
+	t.users++
+	r.mu.Unlock()
+	leave := func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if t.users--; t.users == 0 {
+			delete(r.landings, id)
+		}
+	}
+	select {
+	case t.token <- struct{}{}:
+		return func() { <-t.token; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, forkbox.Errorf(forkbox.Busy, "land race", "somebody else does, and the wait was given up: %w", ctx.Err())
+	}
+}

@@ -1,0 +1,48 @@
+package race
+
+import (
+	"context"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/risk"
+)
+
+// shownPaths is how many of the changed files a race lists.
+const shownPaths = 20
+
+// size finds out how much an approach changed, and what of it deserves a second
+// look. What it did outside of the workspace is gone through only where there is
+// anything: in caches and the like there may be very much.
+func (b *bench) size(ctx context.Context, ref string) error {
+	var size forkbox.DiffSize
+	risks := risk.Notes{Root: b.boxes.Workspace(b.box.Dir)}
+	sum, err := b.boxes.Diff(ctx, b.who, ref, forkbox.DiffSpec{Stat: true, Renames: true}, func(c forkbox.Change) error {
+		size.Plus, size.Minus = size.Plus+c.Plus, size.Minus+c.Minus
+		if size.Files++; len(size.Paths) < shownPaths {
+			size.Paths = append(size.Paths, c.Path)
+		}
+		risks.Add(c)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	size.Bytes, size.System = sum.Workspace.Bytes, sum.System.Total
+	if size.System > 0 {
+		err = b.elsewhere(ctx, ref, &risks)
+	}
+	b.jot(b.i, func(e *forkbox.Entry) { e.Diff, e.Risks = size, risks.List() })
+	return err
+}
+
+// elsewhere goes through what an approach changed outside of the workspace.
+func (b *bench) elsewhere(ctx context.Context, ref string, risks *risk.Notes) error {
+	spec := forkbox.DiffSpec{Selection: forkbox.Selection{All: true}}
+	_, err := b.boxes.Diff(ctx, b.who, ref, spec, func(c forkbox.Change) error {
+		if c.Scope == forkbox.System {
+			risks.Add(c)
+		}
+		return nil
+	})
+	return err
+}
