@@ -242,9 +242,13 @@ type Entry struct {
 	Rank   int      `json:"rank,omitempty"`
 	Ties   []string `json:"ties,omitempty"`
 	Reason string   `json:"reason,omitempty"`
-	// Saved is the snapshot of its box as its steps left it: what is judged and
-	// landed. What checks write is thrown away.
+	// Saved is the snapshot of its box as its steps left it, or as it was brought
+	// up to date and checked again: what is judged and landed. What checks write
+	// is thrown away.
 	Saved string `json:"saved,omitempty"`
+	// Unclean says that the box may be something else than Saved: checks run in
+	// it, or it is being brought up to date. It goes back before it lands.
+	Unclean bool `json:"unclean,omitempty"`
 }
 
 // Ran is a command that was run.
@@ -326,6 +330,9 @@ type RaceEvent struct {
 // RaceApply is which approach of a race to land, and how.
 type RaceApply struct {
 	Approach string `json:"approach,omitempty"` // the winner if empty
+	// Unjudged accepts an approach that has not passed. It is another yes than
+	// the one to what deserves a second look.
+	Unjudged bool `json:"unjudged,omitempty"`
 	ApplySpec
 }
 
@@ -333,6 +340,9 @@ type RaceApply struct {
 type RaceLanding struct {
 	Approach string  `json:"approach"`
 	Receipt  Receipt `json:"receipt"`
+	// Drifted says, in a dry run, that reality has changed: what lands will be
+	// brought up to date and checked again before.
+	Drifted bool `json:"drifted,omitempty"`
 	// Synced and Checked are there when reality had changed: the approach was
 	// brought up to date and checked again before it landed.
 	Synced  *SyncResult `json:"synced,omitempty"`

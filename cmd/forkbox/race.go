@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
@@ -122,7 +123,7 @@ func (r *racer) race(ctx context.Context, c *client.Client, spec forkbox.RaceSpe
 		return c.Race(ctx, spec, take)
 	})
 	if err != nil {
-		return raceLost(err)
+		return raceLost(race, err)
 	}
 	if !r.apply || race.Winner == "" {
 		return cmp.Or(r.showResult(race), r.raceExit(race))
@@ -138,7 +139,7 @@ func (r *racer) race(ctx context.Context, c *client.Client, spec forkbox.RaceSpe
 func (r *racer) leave(ctx context.Context, c *client.Client, spec forkbox.RaceSpec) error {
 	race, err := c.StartRace(ctx, spec)
 	if err != nil {
-		return raceLost(err)
+		return raceLost(race, err)
 	}
 	if r.json {
 		return r.printRaceJSON(race)
@@ -148,7 +149,18 @@ func (r *racer) leave(ctx context.Context, c *client.Client, spec forkbox.RaceSp
 }
 
 // raceLost says where a race is to be found whose daemon went away, which may
-// have begun all the same.
-func raceLost(err error) error {
+// have begun all the same, unless no daemon ever heard of it.
+func raceLost(race forkbox.Race, err error) error {
+	if race.ID == "" && neverAsked(err) {
+		return err
+	}
 	return advise(err, forkbox.Unavailable, "race ls", "whether it has begun, and goes on, is in: forkbox race ls")
+}
+
+// neverAsked says whether there was no daemon to ask.
+func neverAsked(err error) bool {
+	var e *forkbox.Error
+	var lost *net.OpError
+	return errors.As(err, &lost) && lost.Op == "dial" ||
+		errors.As(err, &e) && (e.Op == "start the daemon" || e.Op == "make the home of forkbox")
 }

@@ -7,12 +7,13 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func (a *app) raceApplyVerb() *cobra.Command {
 	l := &raceLander{lander: lander{app: a}}
 	cmd := &cobra.Command{
-		Use:   "apply [-i] [--hunks FILE:N,…]… [--all] [--dry-run] [--commit] [-m M] [-y] RACE [APPROACH [PATH…]]",
+		Use:   "apply [-i] [--hunks FILE:N,…]… [--all] [--dry-run] [--commit] [-m M] [--unjudged] [-y] RACE [APPROACH [PATH…]]",
 		Short: "Land the winner of a race, or another approach",
 		Long: `Land what an approach did in reality, as forkbox apply does: all of it or, when
 anything stands in the way, nothing. Without APPROACH it is the winner. The id of the
@@ -20,12 +21,15 @@ receipt is on stdout; forkbox undo takes it back.
 
 If reality has changed since the race began, the approach is brought up to date
 first, and its checks are run again. Where one fails, or where both changed the same
-lines, nothing lands.
+lines, nothing lands; forkbox apply --conflict BOX lands the box all the same.
+
+An approach that has not passed needs a yes of its own, beside the one to what deserves
+a second look: at the terminal, or with --unjudged. --yes is both.
 
 A race lands once; after forkbox undo it can again. The boxes of the other approaches
 are stale then, and are removed after a day.
 
-The flags are those of forkbox apply.`,
+The other flags are those of forkbox apply.`,
 		Example: `  forkbox race apply fix
   forkbox race apply --commit -m 'Fix the login' fix patch
   forkbox race apply --dry-run fix
@@ -39,9 +43,28 @@ The flags are those of forkbox apply.`,
 }
 
 // raceLander carries what an approach did to reality.
-type raceLander struct{ lander }
+type raceLander struct {
+	lander
+	unjudged bool
+}
+
+// add has the flags of apply but for --conflict: what a race lands is what its
+// checks have passed, and no choice between two versions is.
+func (l *raceLander) add(cmd *cobra.Command) {
+	like := &cobra.Command{}
+	l.lander.add(like)
+	like.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != "conflict" {
+			cmd.Flags().AddFlag(f)
+		}
+	})
+	cmd.Flags().BoolVar(&l.unjudged, "unjudged", false, "also an approach that has not passed")
+}
 
 func (l *raceLander) run(ctx context.Context, args []string) error {
+	if err := needsRace("apply race", args[0]); err != nil {
+		return err
+	}
 	c := l.client()
 	defer c.Close()
 	race, err := c.GetRace(ctx, args[0])
@@ -52,6 +75,7 @@ func (l *raceLander) run(ctx context.Context, args []string) error {
 	if apply.ApplySpec, err = l.parse(here(), args[min(2, len(args)):]); err != nil {
 		return err
 	}
+	apply.Unjudged = l.unjudged || l.spec.Yes
 	if l.interactive {
 		some, err := l.chooseOf(ctx, c, race, &apply)
 		if err != nil || !some {
@@ -88,7 +112,7 @@ func entryToLand(race forkbox.Race, approach string) (forkbox.Entry, error) {
 
 // landWinner is race --apply.
 func (l *raceLander) landWinner(ctx context.Context, c *client.Client, race forkbox.Race, yes bool) error {
-	apply := forkbox.RaceApply{Approach: race.Winner, ApplySpec: forkbox.ApplySpec{Yes: yes, Message: fmt.Sprintf("%s of race %s", race.Winner, race.Name)}}
+	apply := forkbox.RaceApply{Approach: race.Winner, Unjudged: yes, ApplySpec: forkbox.ApplySpec{Yes: yes, Message: fmt.Sprintf("%s of race %s", race.Winner, race.Name)}}
 	landing, err := l.land(ctx, c, race, apply)
 	switch {
 	case err != nil:
@@ -103,6 +127,9 @@ func (l *raceLander) landWinner(ctx context.Context, c *client.Client, race fork
 func (l *raceLander) show(landing forkbox.RaceLanding, spec forkbox.ApplySpec) error {
 	if l.json {
 		return l.printRaceJSON(landing)
+	}
+	if landing.Drifted && spec.DryRun {
+		l.say("reality has changed since: it would be brought up to date first, and its checks, run again, decide whether it lands")
 	}
 	if s := landing.Synced; s != nil {
 		l.say("reality has changed since: brought up to date, %s merged, %d taken over", plural(len(s.Merged), "path"), len(s.Taken))

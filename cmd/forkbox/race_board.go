@@ -33,6 +33,7 @@ func (b *raceBoard) take(e forkbox.RaceEvent) {
 		b.said = e.Line
 	case e.Kind == forkbox.RaceEntry && e.Entry != nil:
 		b.row(cmp.Or(e.Approach, e.Entry.Name)).Entry = *e.Entry
+	case e.Approach == "": // of the setup, which is no approach
 	case e.Kind == forkbox.RaceOutput:
 		b.row(e.Approach).line = e.Line
 	case e.Kind == forkbox.RaceUsage:

@@ -22,6 +22,9 @@ already stays as it is.`,
 }
 
 func (a *app) cancelRace(ctx context.Context, ref string) error {
+	if err := needsRace("cancel race", ref); err != nil {
+		return err
+	}
 	c := a.client()
 	defer c.Close()
 	var race forkbox.Race

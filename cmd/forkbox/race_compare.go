@@ -21,7 +21,8 @@ func (a *app) raceCompareVerb() *cobra.Command {
 each approach changed. It needs nothing but itself, and can be mailed. FILE is there
 when all of it is, and not before; - is stdout.
 
-Of large changes there is a part: the page says which.`,
+Of large changes there is a part: the page says which. An approach that has landed does
+not differ from reality any more: the page names its receipt.`,
 		Example:           "  forkbox race compare fix --html fix.html\n  forkbox race compare fix --html - | lynx -stdin",
 		Args:              exactly(1, "a race: forkbox race compare RACE --html FILE"),
 		ValidArgsFunction: a.completeRaces(1),

@@ -6,6 +6,15 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
+// needsRace refuses an empty name where something is changed: to look, that is
+// the newest race, but what comes of an unset variable is not what was meant.
+func needsRace(op, ref string) error {
+	if ref != "" {
+		return nil
+	}
+	return forkbox.Errorf(forkbox.Invalid, op, "the name of the race is empty").Hint("forkbox race ls lists them")
+}
+
 // findEntry is an approach of a race, by its name.
 func findEntry(race forkbox.Race, name string) (forkbox.Entry, error) {
 	var names []string

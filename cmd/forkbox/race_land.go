@@ -3,29 +3,70 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
 )
 
-// land asks for a second look where one is needed and somebody is there.
+// land asks where a yes is needed and somebody is there: first whether what has
+// not passed is to land at all, then for a second look at what would. One yes
+// never answers both.
 func (l *raceLander) land(ctx context.Context, c *client.Client, race forkbox.Race, apply forkbox.RaceApply) (forkbox.RaceLanding, error) {
 	landing, err := l.try(ctx, c, race, apply)
-	var e *forkbox.Error
-	if errors.As(err, &e) && e.Code == forkbox.Unconfirmed && l.canAsk() {
-		l.say("%s", l.paint(yellow, "this deserves a second look:"))
-		l.listItems(e.Items)
-		if !l.agree("apply?") {
-			l.say("nothing was applied")
-			return landing, exitStatus(e.Code.ExitCode())
+	for l.canAsk() {
+		question := raceQuestion(err, race, apply)
+		if question == nil {
+			break
 		}
-		apply.Yes = true
-		if e.Hash != "" { // what was looked at, and nothing else
-			apply.Reviewed = e.Hash
+		if !question.ask(&l.lander, &apply) {
+			l.say("nothing was applied")
+			return landing, exitStatus(forkbox.Unconfirmed.ExitCode())
 		}
 		landing, err = l.try(ctx, c, race, apply)
 	}
 	return landing, l.advise(err, race, apply)
+}
+
+// landQuestion is what has to be said yes to.
+type landQuestion struct {
+	*forkbox.Error
+	unjudged bool
+}
+
+// raceQuestion is what an error asks for, and nil where no yes helps: each is
+// asked once, and to a second look belongs what was looked at.
+func raceQuestion(err error, race forkbox.Race, apply forkbox.RaceApply) *landQuestion {
+	var e *forkbox.Error
+	switch {
+	case !errors.As(err, &e) || e.Code != forkbox.Unconfirmed:
+		return nil
+	case e.Hash != "" && !apply.Yes:
+		return &landQuestion{Error: e}
+	case e.Hash == "" && !apply.Unjudged && !hasPassed(race, orWord(apply.Approach, race.Winner)):
+		return &landQuestion{Error: e, unjudged: true}
+	}
+	return nil
+}
+
+// hasPassed says whether an approach may land without being asked for: what is
+// flaky has passed more often than not.
+func hasPassed(race forkbox.Race, approach string) bool {
+	entry, err := findEntry(race, approach)
+	return err == nil && (entry.Outcome == forkbox.OutcomePassed || entry.Outcome == forkbox.OutcomeFlaky)
+}
+
+func (q *landQuestion) ask(l *lander, apply *forkbox.RaceApply) bool {
+	if q.unjudged {
+		l.say("%s", l.paint(yellow, printable(q.Why)))
+		apply.Unjudged = l.agree("apply it all the same?")
+		return apply.Unjudged
+	}
+	l.say("%s", l.paint(yellow, "this deserves a second look:"))
+	l.listItems(q.Items)
+	apply.Yes, apply.Reviewed = l.agree("apply?"), q.Hash // what was looked at, and nothing else
+	return apply.Yes
 }
 
 func (l *raceLander) try(ctx context.Context, c *client.Client, race forkbox.Race, apply forkbox.RaceApply) (landing forkbox.RaceLanding, err error) {
@@ -42,10 +83,29 @@ func (l *raceLander) try(ctx context.Context, c *client.Client, race forkbox.Rac
 // advise says what would help, in the words of race.
 func (l *raceLander) advise(err error, race forkbox.Race, apply forkbox.RaceApply) error {
 	name := orWord(apply.Approach, race.Winner)
-	err = advise(err, forkbox.Unconfirmed, "--yes", "look at it: forkbox race diff -p %s %s   accept it: forkbox race apply --yes %s %s", race.Name, name, race.Name, name)
+	switch q := raceQuestion(err, race, apply); {
+	case q != nil && q.unjudged:
+		err = advise(err, forkbox.Unconfirmed, "--unjudged", "look at it: forkbox race diff -p %s %s   land it all the same: forkbox race apply --unjudged %s %s", race.Name, name, race.Name, name)
+	case q != nil:
+		err = advise(err, forkbox.Unconfirmed, "--yes", "look at it: forkbox race diff -p %s %s   accept it: forkbox race apply --yes %s %s", race.Name, name, race.Name, name)
+	}
 	entry, missing := entryWithBox(race, name)
 	if missing != nil {
 		return err
 	}
-	return l.adviseConflict(err, orWord(entry.BoxName, entry.Box), apply.ApplySpec)
+	return adviseRaceConflict(err, orWord(entry.BoxName, entry.Box))
+}
+
+// adviseRaceConflict: a race lands what its checks have passed, and a choice
+// between two versions is none of that. It is one for the box alone.
+func adviseRaceConflict(err error, box string) error {
+	var e *forkbox.Error
+	if !errors.As(err, &e) || e.Code != forkbox.Conflict || len(e.Items) == 0 {
+		return err
+	}
+	e.Hints = slices.DeleteFunc(e.Hints, func(hint string) bool { // of a flag that only apply has
+		return strings.Contains(hint, "--conflict") && !strings.Contains(hint, "forkbox apply")
+	})
+	err = advise(err, forkbox.Conflict, "forkbox sync", "settle them in its box, and land that: forkbox sync %s, then forkbox apply %s", box, box)
+	return advise(err, forkbox.Conflict, "--conflict", "or say which version lands, without its checks: forkbox apply --conflict=theirs %s (or ours, or markers)", box)
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -96,7 +95,7 @@ func TestRaceApplyAsks(t *testing.T) {
 		c.press(answer)
 		w.comes(c, 125*(1-i))
 		if landed := w.show("r").Landed; (landed == "a") != (i == 1) || (w.reality("f") == "x") != (i == 1) {
-			t.Error(fmt.Sprintf("after %q landed is %q", answer, landed))
+			t.Errorf("after %q landed is %q", answer, landed)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
 	"github.com/spf13/cobra"
 )
 
@@ -17,10 +18,12 @@ func (a *app) raceLogVerb() *cobra.Command {
 		Long: `Print what the commands of an approach wrote, one after another: its steps, then what
 judged it, stdout to stdout and stderr to stderr, each command with a line above it.
 Without APPROACH it is what the setup printed. With -f it goes on until the approach is
-done. Transcripts outlive the boxes; forkbox race rm removes them.
+done. Transcripts outlive the boxes; forkbox race rm removes them. Of a command that
+prints very much only the first part is kept, 16 MiB unless a limit says otherwise, and
+that is said as long as its box is there.
 
 On a terminal what would control it is shown as less does, unless with --raw; in a
-pipe everything is as it was written.
+pipe everything that was kept is as it was written.
 
 With --json each piece is one document on a line of its own, the data in base64.`,
 		Example:           "  forkbox race log fix patch\n  forkbox race log -f fix patch\n  forkbox race log fix patch --json | jq -r '.data | @base64d'",
@@ -43,18 +46,75 @@ type raceLogger struct {
 }
 
 func (l *raceLogger) run(ctx context.Context, ref, approach string) error {
+	c := l.client()
+	defer c.Close()
+	race, err := c.GetRace(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if approach == "" && len(race.Spec.Setup) == 0 {
+		return noSetup(race)
+	}
 	pieces := 0
-	err := l.client().RaceLog(ctx, ref, approach, l.follow, func(piece forkbox.RaceLog) error {
+	err = c.RaceLog(ctx, orWord(ref, race.ID), approach, l.follow, func(piece forkbox.RaceLog) error {
 		pieces++
 		return forkbox.Wrap("print what it printed", l.write(piece))
 	})
-	if err == nil && pieces == 0 && !l.json {
-		l.say("it printed nothing")
+	if err != nil || l.json {
+		return err
 	}
-	if approach == "" {
-		return advise(err, forkbox.NotFound, "race log", "that would be of the setup, and there was none. Of an approach: forkbox race log %s APPROACH", ref)
+	if pieces == 0 {
+		l.say("%s", silence(race, approach))
 	}
-	return err
+	l.tellCut(ctx, c, ref, approach)
+	return nil
+}
+
+func noSetup(race forkbox.Race) error {
+	return forkbox.Errorf(forkbox.NotFound, "read the transcript", "race %s had no setup, and no approach is named", race.Name).
+		Hint("of an approach: forkbox race log %s APPROACH", race.Name)
+}
+
+// silence is why there is nothing to print. With the box of a setup that failed
+// goes what it printed, but for the lines that the race has kept.
+func silence(race forkbox.Race, approach string) string {
+	if approach == "" && race.State == forkbox.RaceFailed {
+		return "what the setup printed was not kept; its last lines: forkbox race show " + printable(race.Name)
+	}
+	return "it printed nothing"
+}
+
+// tellCut says of which commands not everything was kept. Their boxes know.
+func (l *raceLogger) tellCut(ctx context.Context, c *client.Client, ref, approach string) {
+	race, err := c.GetRace(ctx, ref) // again: it may have gone on while it was followed
+	if err != nil {
+		return
+	}
+	box := race.SetupBox
+	if entry, err := findEntry(race, approach); err == nil {
+		box = entry.Box
+	}
+	if box == "" {
+		return
+	}
+	execs, _ := c.Execs(ctx, box)
+	notes := cutNotes(execs)
+	if len(notes) > 0 && l.begun && isTerminal(l.stdout) {
+		l.say("") // what was printed has not ended its line
+	}
+	for _, line := range notes {
+		l.say("%s", line)
+	}
+}
+
+// cutNotes are about commands of a race that printed more than was kept.
+func cutNotes(execs []forkbox.Exec) (lines []string) {
+	for _, x := range execs {
+		if out := x.Output; x.Label != "" && out != nil && out.Dropped > 0 {
+			lines = append(lines, fmt.Sprintf("note: of %s the first %s are here, %s more were not kept", shortCommand(commandLine(x.Argv)), size(out.Kept), size(out.Dropped)))
+		}
+	}
+	return lines
 }
 
 func (l *raceLogger) write(piece forkbox.RaceLog) error {

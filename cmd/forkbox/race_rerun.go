@@ -37,6 +37,9 @@ func (r *racer) rerun(ctx context.Context, ref, name string) error {
 	if err := r.checkEnd(); err != nil {
 		return err
 	}
+	if err := needsRace("run a race again", ref); err != nil {
+		return err
+	}
 	c := r.client()
 	defer c.Close()
 	before, err := c.GetRace(ctx, ref)

@@ -29,6 +29,9 @@ func (a *app) removeRaces(ctx context.Context, refs []string, force bool) error 
 	defer c.Close()
 	removed := []string{}
 	failed := a.each(refs, func(ref string) error {
+		if err := needsRace("remove race", ref); err != nil {
+			return err
+		}
 		defer a.progress("removing " + printable(ref))()
 		err := c.RemoveRace(ctx, ref, force)
 		if err == nil {

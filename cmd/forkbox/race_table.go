@@ -21,19 +21,35 @@ type raceColumn struct {
 // first, once the race has ended.
 func writeRaceTable(out io.Writer, race forkbox.Race) error {
 	columns := raceColumns(race)
-	var heads []string
+	rows := make([][]string, 1+len(race.Entries))
 	for _, c := range columns {
-		heads = append(heads, c.head)
-	}
-	return tableTo(out, strings.Join(heads, "\t"), func(w io.Writer) {
-		for _, e := range race.Entries {
-			var cells []string
-			for _, c := range columns {
-				cells = append(cells, c.cell(e))
-			}
-			fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t "))
+		rows[0] = append(rows[0], c.head)
+		for i, e := range race.Entries {
+			rows[1+i] = append(rows[1+i], c.cell(e))
 		}
-	})
+	}
+	_, err := io.WriteString(out, inColumns(rows))
+	return err
+}
+
+// inColumns has each cell below the one above it, on terminals that give some
+// characters two columns: a tabwriter counts characters.
+func inColumns(rows [][]string) string {
+	widths := map[int]int{}
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], cellsOf(cell))
+		}
+	}
+	var text strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(padCells(cell, widths[i]) + "  ")
+		}
+		text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return text.String()
 }
 
 func raceColumns(race forkbox.Race) []raceColumn {

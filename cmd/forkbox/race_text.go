@@ -86,7 +86,10 @@ func diffText(d forkbox.DiffSize) string {
 	if d.System > 0 {
 		parts = append(parts, fmt.Sprintf("%d system", d.System))
 	}
-	if len(parts) == 0 {
+	switch {
+	case len(parts) == 0 && len(d.Paths) > 0:
+		return "directories only"
+	case len(parts) == 0:
 		return "none"
 	}
 	return strings.Join(parts, ", ")

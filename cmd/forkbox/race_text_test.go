@@ -126,6 +126,47 @@ note: dep has limits of its own
 	}
 }
 
+// TestColumns: wide characters take two, and an empty cell keeps its place.
+func TestColumns(t *testing.T) {
+	got := inColumns([][]string{{"NAME", "漢字", "DIFF", "NOTES"}, {"a", "1", "none", ""}, {"b", "22222", "1 file", "2 risks"}})
+	want := "NAME  漢字   DIFF    NOTES\na     1      none\nb     22222  1 file  2 risks\n"
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestDiffText(t *testing.T) {
+	for want, d := range map[string]forkbox.DiffSize{
+		"none": {}, "directories only": {Paths: forkbox.Strings{"/w/d"}}, "1 file +2 -1": {Files: 1, Plus: 2, Minus: 1, Paths: forkbox.Strings{"/w/a"}}, "3 system": {System: 3},
+	} {
+		if got := diffText(d); got != want {
+			t.Errorf("%+v is %q, not %q", d, got, want)
+		}
+	}
+}
+
+// TestSilence: nothing was printed, or nothing of it was kept.
+func TestSilence(t *testing.T) {
+	race := someResult()
+	if got := silence(race, "patch"); got != "it printed nothing" {
+		t.Error(got)
+	}
+	race.State = forkbox.RaceFailed
+	if got := silence(race, ""); !strings.Contains(got, "not kept") || !strings.Contains(got, "forkbox race show fix") {
+		t.Error(got)
+	}
+	if err := noSetup(race); forkbox.CodeOf(err) != forkbox.NotFound || strings.Contains(err.Error(), `""`) {
+		t.Error(err)
+	}
+	execs := []forkbox.Exec{
+		{Argv: forkbox.Strings{"yes"}, Label: "a1/step/0", Output: &forkbox.Output{Kept: 16e6, Dropped: 5e6}},
+		{Argv: forkbox.Strings{"no"}, Label: "a1/step/1", Output: &forkbox.Output{Kept: 3}}, {Label: "a1/step/2"},
+	}
+	if got := cutNotes(execs); len(got) != 1 || !strings.HasPrefix(got[0], "note: of yes the first 16") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestRaceExit(t *testing.T) {
 	var said bytes.Buffer
 	a := &app{stderr: &said}

@@ -58,6 +58,17 @@ func TestBoardShowsWhatIsKnown(t *testing.T) {
 	}
 }
 
+// TestBoardHasNoRowForTheSetup: it is no approach.
+func TestBoardHasNoRowForTheSetup(t *testing.T) {
+	b := boardOf("dep")
+	b.take(forkbox.RaceEvent{Kind: forkbox.RaceOutput, Line: "installing"})
+	b.take(forkbox.RaceEvent{Kind: forkbox.RaceUsage, CPU: 50})
+	got := b.render(raceRoom{cols: 100, rows: 20}, time.Unix(1001, 0))
+	if len(got) != 2 || got[0] != "race fix   1 approach: 0 active, 0 done, 1 waiting   1.0s" {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestBoardHasTheActiveOnesFirst where there is no room for all.
 func TestBoardHasTheActiveOnesFirst(t *testing.T) {
 	var names []string

@@ -44,6 +44,8 @@ func newDiff(p Page, e forkbox.Entry, budget int) diff {
 	switch {
 	case !known:
 		return diff{Nothing: "What it changed is not on this page."}
+	case len(changes) == 0 && e.Name == p.Race.Landed:
+		return diff{Nothing: hasLanded(p.Race)}
 	case len(changes) == 0 && !p.Cut[e.Name]:
 		return diff{Nothing: "It changed nothing."}
 	}
@@ -55,7 +57,20 @@ func newDiff(p Page, e forkbox.Entry, budget int) diff {
 		d.Files = append(d.Files, f)
 	}
 	d.Left = left(p, e, len(changes)-len(d.Files))
+	if e.Name == p.Race.Landed {
+		d.Left = strings.TrimSpace("Of what has landed only what differs from it now is here: " + receiptHint(p.Race) + " " + d.Left)
+	}
 	return d
+}
+
+// hasLanded stands where changes would be: reality has them, so that there are
+// none any more.
+func hasLanded(race forkbox.Race) string {
+	return "It has landed, and reality has what it changed: " + receiptHint(race)
+}
+
+func receiptHint(race forkbox.Race) string {
+	return "forkbox receipts " + short(race.Receipt, mostName) + " shows it."
 }
 
 // left says what is missing and where to find it.

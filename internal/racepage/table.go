@@ -113,7 +113,10 @@ func diffCell(d forkbox.DiffSize) cell {
 	if d.System > 0 {
 		text += fmt.Sprintf(", %d elsewhere", d.System)
 	}
-	return figure(orDash(d.Files > 0 || d.System > 0, text), fmt.Sprint(d.Plus+d.Minus))
+	if d.Files == 0 && d.System == 0 && len(d.Paths) > 0 {
+		text = "directories only"
+	}
+	return figure(orDash(d.Files > 0 || d.System > 0 || len(d.Paths) > 0, text), fmt.Sprint(d.Plus+d.Minus))
 }
 
 func notesCell(e forkbox.Entry) cell {

@@ -21,7 +21,7 @@ func (r *ranking) verdict() string {
 	case len(top) > 1:
 		text = r.tie(top)
 	case len(r.groups) == 1:
-		text = top[0].Name + " wins: " + r.merit() + ", and was alone."
+		text = top[0].Name + " wins: " + r.merit(top[0]) + ", and was alone."
 	default:
 		text = top[0].Name + " wins: " + r.lead(top[0], r.groups[1]) + "."
 	}
@@ -47,9 +47,12 @@ func (r *ranking) tie(top []*member) string {
 }
 
 // merit is what somebody who can win did.
-func (r *ranking) merit() string {
-	if len(r.spec.Checks) == 0 {
+func (r *ranking) merit(m *member) string {
+	switch {
+	case len(r.spec.Checks) == 0:
 		return "it ended well"
+	case m.Outcome == forkbox.OutcomeFlaky:
+		return "it passed every check more often than not"
 	}
 	return "it passes every check"
 }
@@ -57,7 +60,7 @@ func (r *ranking) merit() string {
 // lead is why the first is before the next.
 func (r *ranking) lead(first *member, next placed) string {
 	if _, ok := next.cause.rule.(byOutcome); ok {
-		return r.survival()
+		return r.survival(first)
 	}
 	rival := next.members[0]
 	text := next.cause.rule.praise(first, rival)
@@ -73,16 +76,32 @@ func (r *ranking) lead(first *member, next placed) string {
 }
 
 // survival is why somebody wins whose outcome nobody else has.
-func (r *ranking) survival() string {
-	var others []string
+func (r *ranking) survival(first *member) string {
+	var others, late []string
 	flaky, cancelled := true, false
 	for _, g := range r.groups[1:] {
 		for _, m := range g.members {
-			others = append(others, m.Name)
 			flaky = flaky && m.Outcome == forkbox.OutcomeFlaky
 			cancelled = cancelled || m.Outcome == forkbox.OutcomeCancelled
+			if m.Outcome == forkbox.OutcomeTimedOut {
+				late = append(late, m.Name)
+			} else {
+				others = append(others, m.Name)
+			}
 		}
 	}
+	switch {
+	case r.spec.Stop == forkbox.StopFirstPass && cancelled:
+		return r.merit(first) + ", and was the first"
+	case flaky:
+		return r.merit(first) + " each time" + r.others(others, late)
+	}
+	return r.merit(first) + r.others(others, late)
+}
+
+// others says what became of those who did not win. Who was cut off was not
+// checked: nobody knows whether they would have passed.
+func (r *ranking) others(others, late []string) (text string) {
 	not := "do not"
 	switch {
 	case len(r.spec.Checks) == 0:
@@ -90,13 +109,17 @@ func (r *ranking) survival() string {
 	case len(others) == 1:
 		not = "does not"
 	}
-	switch {
-	case r.spec.Stop == forkbox.StopFirstPass && cancelled:
-		return r.merit() + ", and was the first"
-	case flaky:
-		return fmt.Sprintf("%s each time, %s %s", r.merit(), listed(others), not)
+	if len(others) > 0 {
+		text = fmt.Sprintf(", %s %s", listed(others), not)
 	}
-	return fmt.Sprintf("%s, %s %s", r.merit(), listed(others), not)
+	was := "were"
+	if len(late) == 1 {
+		was = "was"
+	}
+	if len(late) > 0 {
+		text += fmt.Sprintf(", and %s %s not done in time", listed(late), was)
+	}
+	return text
 }
 
 // defeat is why nobody wins.

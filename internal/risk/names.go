@@ -131,12 +131,24 @@ func isTest(p place) bool {
 	case "java", "kt", "kts", "cs", "fs", "php", "swift", "scala", "groovy", "m", "mm":
 		name := strings.TrimSuffix(p.name, path.Ext(p.name)) // as it is written: "Latest" is no test
 		return hasAny(name, strings.HasSuffix, "Test", "Tests", "Spec", "TestCase", "IT") || strings.HasPrefix(name, "Test")
+	case "", "sh", "bash", "zsh", "fish", "ps1", "bat", "cmd":
+		return isTestScript(stem)
 	case "bats", "snap", "golden", "feature", "txtar":
 		return true
 	case "t":
 		return p.in("t")
 	}
 	return false
+}
+
+// isTestScript: scripts that run tests are called by few names, and what ends
+// with test as latest does is none.
+func isTestScript(stem string) bool {
+	switch stem {
+	case "test", "tests", "runtest", "runtests", "testall":
+		return true
+	}
+	return hasAny(stem, strings.HasSuffix, "-test", "-tests", "_test", "_tests") || hasAny(stem, strings.HasPrefix, "test-", "tests-", "test_", "tests_")
 }
 
 func hasAny(s string, has func(s, part string) bool, parts ...string) bool {

@@ -1,7 +1,7 @@
 // Package risk finds, among the changes of an approach, those that deserve a
 // second look before they land: secrets, tests that were changed rather than
-// passed, what runs by being there. It judges by names and modes, never by what
-// files say, and changes nobody's rank.
+// passed, what runs by being there. It judges by names and modes, and by what
+// the race's own checks name, never by what files say, and changes nobody's rank.
 package risk
 
 import (
@@ -20,7 +20,12 @@ const (
 type Notes struct {
 	// Root is the workspace: names of directories above it mean nothing.
 	Root string
+	// Judges are what checks and metrics of the race run, in Dir where they do
+	// not say otherwise. Files that they name are tests, whatever they are called.
+	Judges []forkbox.Command
+	Dir    string
 
+	named   named // by Judges
 	kinds   [lastKind]notes
 	noted   [lastKind]bool // of the change that is looked at
 	deleted int            // paths
@@ -39,6 +44,7 @@ func (n *Notes) Add(c forkbox.Change) {
 	if c.Hidden {
 		n.note(hidden, c, verb(c)+" what the box was not shown")
 	}
+	n.addJudge(c)
 	switch c.Scope {
 	case forkbox.Noise:
 		n.addNoise(c)

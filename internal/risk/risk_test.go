@@ -45,7 +45,7 @@ func TestByName(t *testing.T) {
 		"changes git configuration":                           {".git/config", ".gitattributes"},
 		"changes what containers are built or run from":       {"Dockerfile", "build/Dockerfile.dev", "compose.yaml"},
 		"changes what runs in a build":                        {"Makefile", "CMakeLists.txt", "build.rs", "vite.config.ts"},
-		"changes a test":                                      {"a_test.go", "tests/x.txt", "src/test_x.py", "src/a.test.ts", "FooTest.java", "spec/a_spec.rb", "x.bats", "t/basic.t", "__snapshots__/a.snap", "pkg/testdata/in"},
+		"changes a test":                                      {"a_test.go", "tests/x.txt", "src/test_x.py", "src/a.test.ts", "FooTest.java", "spec/a_spec.rb", "x.bats", "t/basic.t", "__snapshots__/a.snap", "pkg/testdata/in", "test.sh", "run-tests.sh", "ci/run_tests", "runtests.bat"},
 		"changes what decides which tests run, and how":       {"pytest.ini", "jest.config.js", "conftest.py"},
 		"changes instructions to agents":                      {"CLAUDE.md", ".cursor/rules/x.mdc"},
 		"changes what tools act upon by its being there":      {".envrc", ".vscode/tasks.json"},
@@ -60,7 +60,7 @@ func TestByName(t *testing.T) {
 }
 
 func TestNothingToSay(t *testing.T) {
-	for _, name := range []string{"main.go", "src/latest.go", "Contest.java", "Latest.cs", ".env.example", "keys.go", "environment.ts", "lock.go", "contest/a.py", "docs/testing.md", ".git/hooks/pre-commit.sample", "a.t", "requirements.md", "attestation"} {
+	for _, name := range []string{"main.go", "src/latest.go", "Contest.java", "Latest.cs", ".env.example", "keys.go", "environment.ts", "lock.go", "contest/a.py", "docs/testing.md", ".git/hooks/pre-commit.sample", "a.t", "requirements.md", "attestation", "latest.sh", "contest", "testimony.sh"} {
 		if got := whys(modified("/test/w/" + name)); got != nil {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -117,6 +117,45 @@ func TestByNode(t *testing.T) {
 			t.Errorf("%+v: %q, not %q", c.change, got, c.want)
 		}
 	}
+}
+
+// TestJudges: what the checks of a race name is a test of it.
+func TestJudges(t *testing.T) {
+	judges := []forkbox.Command{
+		{Run: "set -e; cd web && X=1 ./judge.sh --in=data/in.txt | grep -q 'good enough.txt'"},
+		{Argv: forkbox.Strings{"python3", "/w/tools/score.py"}}, {Run: "sh go", Dir: "sub"}, {Run: "go vet src ./..."},
+	}
+	const names = "changes what a check or metric of this race names"
+	for p, want := range map[string]string{
+		"/w/a/web/judge.sh": names, "/w/a/judge.sh": names, "/w/a/web/data/in.txt": names, "/w/a/good enough.txt": names, "/w/tools/score.py": names, "/w/a/sub/go": names,
+		"/w/judge.sh": "", "/w/a/src/x.go": "", "/w/a/other.sh": "", "/w/a": "",
+	} {
+		if got := judged(judges, modified(p)); got != want {
+			t.Errorf("%s: %q", p, got)
+		}
+	}
+	gone := forkbox.Change{Path: "/w/tools", Kind: forkbox.Deleted, Type: "dir", Entries: 1, Scope: forkbox.Workspace}
+	if got := judged(judges, gone); got != "deletes what a check or metric of this race names" {
+		t.Errorf("the directory of one went: %q", got)
+	}
+	moved := forkbox.Change{Path: "/w/x.py", From: "/w/tools/score.py", Kind: forkbox.Renamed, Type: "file", Scope: forkbox.Workspace}
+	if got := judged(judges, moved); got != "moves what a check or metric of this race names" {
+		t.Errorf("one went elsewhere: %q", got)
+	}
+	added := modified("/w/a/judge.sh")
+	if added.Kind = forkbox.Added; judged(judges, added) != "" {
+		t.Errorf("one that was not there: %q", judged(judges, added))
+	}
+}
+
+func judged(judges []forkbox.Command, c forkbox.Change) string {
+	n := Notes{Root: "/w", Dir: "/w/a", Judges: judges}
+	n.Add(c)
+	var list []string
+	for _, note := range n.List() {
+		list = append(list, note.Why)
+	}
+	return strings.Join(list, "; ")
 }
 
 // TestFolded: of many alike some are shown and all are counted, and what
