@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"log/slog"
-	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,15 +32,19 @@ func (k *keeper) openNetworks(config policy.Network, log *slog.Logger) (err erro
 	if k.vault, err = vault.Open(filepath.Join(k.home, "secrets")); err != nil {
 		return err
 	}
-	own, err := remembered(gates.OwnAddresses)
+	own, err := remembered(addressesAge, gates.OwnAddresses)
 	if err != nil {
 		return forkbox.Wrap("find the host's own addresses", err)
+	}
+	found, err := remembered(registriesAge, ownRegistries)
+	if err != nil {
+		return forkbox.Wrap("find what this machine's tools use", err)
 	}
 	k.provider.Trust(gates.Trust)
 	k.networks = networks{gates.New(gates.Config{
 		Dir: filepath.Join(k.home, "ca"), Vault: k.vault,
 		Default: config.Default, Floor: config.Floor,
-		Host:     netpolicy.Host{Preset: config.Preset, Project: config.Project, Find: ownRegistries},
+		Host:     netpolicy.Host{Preset: config.Preset, Project: config.Project, Find: found},
 		Own:      own,
 		Resolver: egress.NewResolver(egress.ResolverConfig{Servers: config.DNS}),
 		Log:      log,
@@ -51,7 +55,13 @@ func (k *keeper) openNetworks(config policy.Network, log *slog.Logger) (err erro
 
 // ownRegistries is what the whole machine's tools are configured to use. What
 // a user's are is for their command line to find: it knows their environment.
-func ownRegistries() []forkbox.NetRule { return registries.Find(registries.Options{Root: "/"}) }
+func ownRegistries() ([]forkbox.NetRule, error) {
+	return registries.Find(registries.Options{Root: "/"}), nil
+}
+
+// registriesAge is how long they are remembered: to look takes longer than all
+// else that has to be found out for a box, and a race makes many boxes.
+const registriesAge = 2 * time.Second
 
 // addressesAge is how long the host's own addresses are remembered. They are
 // asked for with every connection, and seldom change.
@@ -60,18 +70,18 @@ const addressesAge = 2 * time.Second
 // remembered asks now and then. Where it cannot, for want of open files say, the
 // last answer goes on to count: to take the host's own addresses for others'
 // would open it to boxes.
-func remembered(ask func() ([]netip.Addr, error)) (func() []netip.Addr, error) {
+func remembered[T any](age time.Duration, ask func() ([]T, error)) (func() []T, error) {
 	last, err := ask()
 	at := time.Now()
 	var mu sync.Mutex
-	return func() []netip.Addr {
+	return func() []T {
 		mu.Lock()
 		defer mu.Unlock()
-		if time.Since(at) > addressesAge {
+		if time.Since(at) > age {
 			if now, err := ask(); err == nil {
 				last, at = now, time.Now()
 			}
 		}
-		return last
+		return slices.Clone(last)
 	}, err
 }

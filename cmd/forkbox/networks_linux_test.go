@@ -14,7 +14,7 @@ func TestOwnAddressesAreNeverForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 		answer, failure := []netip.Addr{here}, error(nil)
-		own, err := remembered(func() ([]netip.Addr, error) { return answer, failure })
+		own, err := remembered(addressesAge, func() ([]netip.Addr, error) { return answer, failure })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,6 +80,9 @@ func emptyTrash(ctx context.Context, store *layers.Store, log *slog.Logger) {
 }
 
 func checkAllow(allow []string, who forkbox.Owner) error {
+	if len(allow) == 0 {
+		return nil // as a rule: a home need not be looked through for that
+	}
 	return secrets.CheckAllow(allow, who.Home, who.UID)
 }
 

@@ -104,8 +104,14 @@ func writable(file string) error {
 	return nil
 }
 
-// children names the groups below one.
+// children names the groups below one. As in most filesystems of the kernel's a
+// directory has two links more than there are directories in it: as a rule there
+// are none, and the many files beside them need not be listed.
 func children(dir string) (names []string, err error) {
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil || st.Nlink == 2 {
+		return nil, err
+	}
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		if e.IsDir() {

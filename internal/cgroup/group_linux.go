@@ -135,15 +135,30 @@ func (g *Group) Stats() (forkbox.Stats, error) {
 	return s, nil
 }
 
+// OOMKills is how many processes of the box were killed for want of memory, and
+// the most memory that its execs used.
+func (g *Group) OOMKills() (kills, peak int64) {
+	g.host.tallies.Lock()
+	defer g.host.tallies.Unlock()
+	if kills = g.host.kernel.allKills(g.box); kills > 0 {
+		peak = g.host.kernel.peak(g.execs())
+	}
+	return kills, peak
+}
+
 func nanoseconds(n int64) time.Duration  { return time.Duration(n) }
 func microseconds(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
 // Remove removes all groups of the box. Processes that are about to end are
-// waited for; if others are left the error is Busy. It can be repeated.
-func (g *Group) Remove(ctx context.Context) error {
+// waited for; if others are left the error is Busy. It can be repeated. Whoever
+// knows what execs have groups saves it looking for them.
+func (g *Group) Remove(ctx context.Context, execs ...*Sub) error {
 	const op = "remove the box's cgroup"
 	ctx, cancel := context.WithTimeout(ctx, dying)
 	defer cancel()
+	if g.isEmpty(execs) {
+		g.unmake(execs)
+	}
 	err := retry(ctx, func() (bool, error) {
 		err := g.host.clear(g.box)
 		return !isBusy(err), err
@@ -160,6 +175,35 @@ func (g *Group) Remove(ctx context.Context) error {
 	delete(g.host.known, g.id)
 	g.host.tidy()
 	return nil
+}
+
+// known lists the groups that every box has and those of some execs, leaves
+// first.
+func (g *Group) known(execs []*Sub) (list []node) {
+	for _, s := range execs {
+		list = append(list, s.own)
+	}
+	return append(list, g.execs(), g.host.kernel.init(g.box), g.box)
+}
+
+// isEmpty says whether nobody is in the groups that are known.
+func (g *Group) isEmpty(execs []*Sub) bool {
+	return !slices.ContainsFunc(g.known(execs), func(n node) bool {
+		in, err := g.host.kernel.pids(n.main())
+		return err != nil || len(in) > 0
+	})
+}
+
+// unmake removes the groups that are known, without looking for more. What is
+// left then has to be looked for.
+func (g *Group) unmake(execs []*Sub) {
+	for _, n := range g.known(execs) {
+		for _, t := range n.trees {
+			if rmdir(n.in(t)) != nil {
+				return
+			}
+		}
+	}
 }
 
 // dying is how long processes may take to end that were killed.

@@ -43,6 +43,8 @@ type kernel interface {
 	// stats fills in what a box uses.
 	stats(h *Host, box node, s *forkbox.Stats)
 	oomKills(n node) int64
+	// allKills counts also those of a box's execs that are no more.
+	allKills(box node) int64
 	current(n node) int64
 	peak(n node) int64
 	freeze(n node, still bool) error

@@ -29,6 +29,13 @@ func (h *Host) members(n node) (list []int, err error) {
 // clear removes a group that nobody is in. Of one that somebody is in nothing
 // is removed, also not what is empty below it.
 func (h *Host) clear(n node) error {
+	if below, err := children(n.main()); err == nil && len(below) == 0 {
+		// The kernel knows whether anybody is in it, and does both in one step.
+		if err := rmdir(n.main()); err != nil {
+			return err
+		}
+		return n.unmake()
+	}
 	in, err := h.members(n)
 	if len(in) > 0 {
 		return unix.EBUSY

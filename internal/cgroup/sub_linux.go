@@ -117,6 +117,9 @@ func (s *Sub) Events() (Events, error) {
 	}, nil
 }
 
+// Met says whether it has met a limit, so that there is more to ask for.
+func (s *Sub) Met() bool { return s.group.host.kernel.oomKills(s.own) > 0 || s.pidsHits() > 0 }
+
 // Remove removes the group, if it has no processes. What it has met stays
 // counted for the box.
 func (s *Sub) Remove() error {

@@ -30,6 +30,9 @@ func (v v1) limit(e *edit, h *Host, n node, l forkbox.Limits) error {
 // to have the second below the first at any moment.
 func (v1) memory(e *edit, dir string, l forkbox.Limits) error {
 	bytes, swap := value(l, forkbox.Memory), value(l, forkbox.Swap)
+	if e.fresh && bytes == forkbox.Unlimited && swap == forkbox.Unlimited {
+		return nil
+	}
 	both := forkbox.Unlimited
 	switch {
 	case swap == forkbox.Unlimited:
@@ -85,6 +88,9 @@ func quotaOf(milli int64) int64 {
 // gets less, so do those below. They do not get it back with the group.
 func (v1) cpus(e *edit, dir string, milli int64) error {
 	quota := quotaOf(milli)
+	if e.fresh && quota == forkbox.Unlimited {
+		return nil
+	}
 	for up := filepath.Dir(dir); exists(up, "cpu.cfs_quota_us"); up = filepath.Dir(up) {
 		if above := quotaIn(up); forkbox.Tighter(above, quota) && quota != forkbox.Unlimited {
 			quota = above

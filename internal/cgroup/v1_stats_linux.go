@@ -16,7 +16,7 @@ func (v v1) stats(h *Host, box node, s *forkbox.Stats) {
 	s.Memory = readNumber(dir, "memory.usage_in_bytes")
 	s.MemoryPeak = readNumber(dir, "memory.max_usage_in_bytes")
 	s.Swap = readKeyed(dir, "memory.stat")["total_swap"]
-	s.OOMKills = sum(dir, "memory.oom_control", "oom_kill") + tally(dir, tallyOOM)
+	s.OOMKills = v.allKills(box)
 	bytes := readIn(box.dir(disk), "blkio.throttle.io_service_bytes_recursive")
 	ops := readIn(box.dir(disk), "blkio.throttle.io_serviced_recursive")
 	s.IO.ReadBytes, s.IO.WriteBytes = h.total(perDevice(bytes, "Read")), h.total(perDevice(bytes, "Write"))
@@ -46,6 +46,8 @@ func sum(dir, file, key string) (total int64) {
 }
 
 func (v1) oomKills(n node) int64 { return sum(n.dir(memory), "memory.oom_control", "oom_kill") }
+
+func (v v1) allKills(box node) int64 { return v.oomKills(box) + tally(box.dir(memory), tallyOOM) }
 
 func (v1) current(n node) int64 { return readNumber(n.dir(memory), "memory.usage_in_bytes") }
 

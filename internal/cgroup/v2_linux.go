@@ -85,6 +85,8 @@ func (v2) stats(h *Host, box node, s *forkbox.Stats) {
 
 func (v2) oomKills(n node) int64 { return readKeyed(n.main(), "memory.events")["oom_kill"] }
 
+func (v v2) allKills(box node) int64 { return v.oomKills(box) }
+
 func (v2) current(n node) int64 { return readNumber(n.main(), "memory.current") }
 
 func (v2) peak(n node) int64 { return readNumber(n.main(), "memory.peak") }

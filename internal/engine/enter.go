@@ -25,22 +25,33 @@ func (in *entry) leave() {
 // place comes first: who waits for the host must not keep others from stopping
 // the box.
 func (e *Engine) enter(ctx context.Context, who forkbox.Owner, ref string, wish forkbox.Wish, exec bool) (*entry, error) {
-	id, err := e.idOf(ctx, who, ref)
+	id, seen, err := e.seen(ctx, who, ref)
 	if err != nil {
 		return nil, err
 	}
-	for start := false; ; start = true {
-		in, needed, err := e.tryEnter(ctx, who, id, wish, exec, start)
+	for start := false; ; start, seen = true, nil {
+		in, needed, err := e.tryEnter(ctx, who, id, seen, wish, exec, start)
 		if err != nil || !needed {
 			return in, err
 		}
 	}
 }
 
+// seen resolves ref. Unless the box runs already it is what the ledger said of
+// it, which need not be asked again at once.
+func (e *Engine) seen(ctx context.Context, who forkbox.Owner, ref string) (id string, box *forkbox.Box, err error) {
+	if e.runs(ref) {
+		id, err = e.idOf(ctx, who, ref)
+		return id, nil, err
+	}
+	found, err := e.resolve(ctx, who, ref)
+	return found.ID, &found, err
+}
+
 // tryEnter says that a place to start the box is needed, where it stopped
 // meanwhile and was not to be started.
-func (e *Engine) tryEnter(ctx context.Context, who forkbox.Owner, id string, wish forkbox.Wish, exec, start bool) (_ *entry, needed bool, err error) {
-	p, err := e.placeFor(ctx, who, id, wish, exec, start)
+func (e *Engine) tryEnter(ctx context.Context, who forkbox.Owner, id string, seen *forkbox.Box, wish forkbox.Wish, exec, start bool) (_ *entry, needed bool, err error) {
+	p, err := e.placeFor(ctx, who, id, seen, wish, exec, start)
 	if err != nil {
 		return nil, false, err
 	}
@@ -70,17 +81,22 @@ func (e *Engine) outgrew(box forkbox.Box, admitted Want) bool {
 	return false
 }
 
-// placeFor waits for a place.
-func (e *Engine) placeFor(ctx context.Context, who forkbox.Owner, id string, wish forkbox.Wish, exec, start bool) (*pass, error) {
+// placeFor waits for a place. seen is the box as it was a moment ago, nil where
+// that is not known.
+func (e *Engine) placeFor(ctx context.Context, who forkbox.Owner, id string, seen *forkbox.Box, wish forkbox.Wish, exec, start bool) (*pass, error) {
 	if e.admitsAll {
 		return nil, nil
 	}
 	want, what := Want{Owner: who, Exec: exec}, "run a command"
 	if start || !e.runs(id) {
-		box, err := e.ledger.Box(ctx, id)
-		if err != nil {
-			return nil, err
+		if seen == nil {
+			box, err := e.ledger.Box(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			seen = &box
 		}
+		box := *seen
 		// Refused before it waits for a place.
 		if err := e.startable(&box); err != nil {
 			return nil, err

@@ -121,6 +121,9 @@ func (s *syncing) open(ctx context.Context) error {
 	if s.root, err = a.instance.Root(); err != nil {
 		return err
 	}
+	if err = os.MkdirAll(s.receipts, 0o700); err != nil { // nothing may have been applied yet
+		return err
+	}
 	s.landing, err = land.Begin(ctx, land.Config{Dir: filepath.Join(s.receipts, syncPrefix+newID()), Root: s.root})
 	return err
 }

@@ -29,6 +29,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/quota"
@@ -102,6 +103,20 @@ func (s *Store) Create(ctx context.Context, id string) error {
 		return forkbox.Errorf(forkbox.Exists, op, "%s is already there", s.Dir(id))
 	}
 	return forkbox.Wrap(op, err)
+}
+
+// Replace gives box, which has nothing yet, all that another has, and with it
+// its place: in one step. It fails with [fs.ErrExist] if box has something.
+func (s *Store) Replace(other, box string) error {
+	const op = "create the box's storage"
+	if err := checkID(op, other, box); err != nil {
+		return err
+	}
+	if !exists(s.Dir(box)) { // it was removed, and stays so
+		return noBox(op, box)
+	}
+	// Not os.Rename, which replaces no directory, not even an empty one.
+	return forkbox.Wrap(op, syscall.Rename(s.Dir(other), s.Dir(box)))
 }
 
 // List names everything that is kept as a box, sorted. What the

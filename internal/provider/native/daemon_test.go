@@ -55,7 +55,11 @@ func daemonTool(args []string) int {
 		return report(err)
 	}
 	if o.Spare {
-		p.spares.last = time.Now() // as if another box had just been made
+		plan, err := p.outline(o.Box)
+		if err != nil {
+			return report(err)
+		}
+		p.spares.stock(plan) // as if another box had just been made
 	}
 	fmt.Println("starting")
 	inst, err := p.Start(context.Background(), o.Box)
@@ -95,7 +99,7 @@ func readySpare(p *Provider) bool {
 func haveSpare(p *Provider) bool {
 	p.spares.mu.Lock()
 	defer p.spares.mu.Unlock()
-	return len(p.spares.ready) > 0 || p.spares.making
+	return len(p.spares.ready) > 0 || p.spares.making || len(p.spares.recent) > 1
 }
 
 func report(err error) int {

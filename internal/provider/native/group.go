@@ -7,7 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -70,6 +72,17 @@ func grouped(policy forkbox.Policy) forkbox.Limits {
 	return unswapped(l)
 }
 
+// onlyGrouped is what a policy says of them.
+func onlyGrouped(policy forkbox.Policy) forkbox.Policy {
+	only := forkbox.Policy{}
+	for _, r := range byGroup {
+		if rule, has := policy[r]; has {
+			only[r] = rule
+		}
+	}
+	return only
+}
+
 // unswapped has a limit of memory mean memory, and not that the rest goes to
 // swap, unless somebody says how much may.
 func unswapped(l forkbox.Limits) forkbox.Limits {
@@ -104,27 +117,111 @@ func (i *instance) into(id string, limits forkbox.Limits, args *execArgs) (*cgro
 			own[r] = v
 		}
 	}
-	sub, err := i.group.Exec(id, unswapped(own))
+	ready, err := i.execGroup(id, unswapped(own))
 	if err != nil {
 		return nil, forkbox.Wrap("make the exec's cgroup", err)
+	}
+	args.Enter, args.Group = len(entrance(ready.entry)), "/x/"+id
+	i.mu.Lock()
+	i.subs[id] = ready.sub
+	i.mu.Unlock()
+	return ready.entry, nil
+}
+
+// firstID is that of the first exec of every box.
+const firstID = "1"
+
+// firstExec is the group of an exec that is yet to come, and the way into it.
+type firstExec struct {
+	sub   *cgroup.Sub
+	entry *cgroup.Entry
+}
+
+// readyExec has the group of the first exec at hand for when a spare is taken.
+func (i *instance) readyExec() error {
+	if i.group == nil {
+		return nil
+	}
+	first, err := i.newExecGroup(firstID, nil)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.first = first
+	return err
+}
+
+func (i *instance) execGroup(id string, own forkbox.Limits) (*firstExec, error) {
+	i.mu.Lock()
+	ready := i.first
+	if id == firstID {
+		i.first = nil
+	}
+	i.mu.Unlock()
+	if ready == nil || id != firstID {
+		return i.newExecGroup(id, own)
+	}
+	if len(own) == 0 {
+		return ready, nil
+	}
+	ready.entry.Close()
+	if err := ready.sub.Remove(); err != nil {
+		return nil, err
+	}
+	return i.newExecGroup(id, own)
+}
+
+func (i *instance) newExecGroup(id string, own forkbox.Limits) (*firstExec, error) {
+	sub, err := i.group.Exec(id, own)
+	if err != nil {
+		return nil, err
 	}
 	entry, err := sub.EntryFromBox() // init is, and starts it
 	if err != nil {
 		return nil, errors.Join(err, sub.Remove())
 	}
-	args.Enter, args.Group = len(entrance(entry)), "/x/"+id
-	return entry, nil
+	return &firstExec{sub, entry}, nil
+}
+
+// sub is the group of an exec, also of one that an earlier daemon started.
+func (i *instance) sub(id string) (*cgroup.Sub, error) {
+	i.mu.Lock()
+	sub := i.subs[id]
+	i.mu.Unlock()
+	if sub != nil {
+		return sub, nil
+	}
+	return i.group.FindExec(id)
+}
+
+// leaveAfter is how long the group of an exec that has ended stays: who waits
+// for the exec goes on first, and as a rule with the box, which then goes with
+// all its groups.
+const leaveAfter = 100 * time.Millisecond
+
+// leaveSoon removes the group of an exec that has ended, in a moment.
+func (i *instance) leaveSoon(id string) {
+	if i.group != nil {
+		time.AfterFunc(leaveAfter, func() { i.leave(id) })
+	}
 }
 
 // leave removes the group of an exec that has ended, unless it left something
-// running: then it goes with the box.
+// running, or the box ends: then it goes with the box.
 func (i *instance) leave(id string) {
+	select {
+	case <-i.done:
+		return
+	default:
+	}
 	if i.group == nil {
 		return
 	}
-	if sub, err := i.group.FindExec(id); err == nil {
+	if sub, err := i.sub(id); err == nil {
 		_ = sub.Remove()
 	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.subs, id)
+	delete(i.ownLimits, id)
 }
 
 // judge finds out what the kernel has to say about the end of an exec.
@@ -133,8 +230,11 @@ func (i *instance) judge(id string, exit *forkbox.Exit) {
 	if i.group == nil {
 		return
 	}
-	sub, err := i.group.FindExec(id)
+	sub, err := i.sub(id)
 	if err != nil {
+		return
+	}
+	if !sub.Met() {
 		return
 	}
 	ev, err := sub.Events()
@@ -203,15 +303,15 @@ func (i *instance) lastWords() {
 	if i.group == nil {
 		return
 	}
-	s, err := i.group.Stats()
-	if err != nil || s.OOMKills == 0 {
+	kills, peak := i.group.OOMKills()
+	if kills == 0 {
 		return
 	}
 	limit := i.limit("", forkbox.Memory)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.words = &forkbox.Exit{Code: 128 + 9, Signal: "SIGKILL", Cause: forkbox.CauseOOM, By: "kernel",
-		Limit: limit, Peak: s.MemoryPeak, Why: killedText(s.OOMKills, limit, s.MemoryPeak)}
+		Limit: limit, Peak: peak, Why: killedText(kills, limit, peak)}
 }
 
 // LastWords is how the box ended, where the kernel ended it; nil where that is
@@ -228,7 +328,15 @@ const groupLimit = 5 * time.Second
 
 // disband removes the groups of a box that has ended.
 func (i *instance) disband() {
+	i.mu.Lock()
+	execs := slices.Collect(maps.Values(i.subs))
+	if i.first != nil {
+		i.first.entry.Close()
+		execs = append(execs, i.first.sub)
+	}
+	i.first = nil
+	i.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), groupLimit)
 	defer cancel()
-	_ = i.group.Remove(ctx) // what stays is swept at the next start
+	_ = i.group.Remove(ctx, execs...) // what stays is swept at the next start
 }

@@ -44,6 +44,7 @@ func (p *pid1) spawn(c *child, args *execArgs, s *spawnArgs) error {
 		return forkbox.Errorf(forkbox.Invalid, "run a command", "an argument or variable has a zero byte")
 	}
 	born, err := p.fork(c, args, s)
+	closeAll(s.enter...) // it has its own; what runs in the box need not see ours
 	if err != nil {
 		return err
 	}

@@ -40,8 +40,10 @@ type instance struct {
 
 	limits    forkbox.Limits            // the box's
 	ownLimits map[string]forkbox.Limits // of execs that have some, by id
+	subs      map[string]*cgroup.Sub    // the groups of execs, by id
 	words     *forkbox.Exit             // how the kernel ended it
 	device    *os.File                  // of a spare: fetched ahead
+	first     *firstExec                // of a spare: made ahead
 
 	looks   looks
 	callers callers
@@ -53,7 +55,7 @@ var _ forkbox.Instance = (*instance)(nil)
 
 func newInstance(conn *wire.Conn, process *linux.Process, socket string, group *cgroup.Group, policy forkbox.Policy, later func(func())) *instance {
 	i := &instance{conn: conn, process: process, socket: socket, group: group, done: make(chan struct{}), calls: map[int]chan reply{}, later: later,
-		limits: policy.Limits(), ownLimits: map[string]forkbox.Limits{}}
+		limits: policy.Limits(), ownLimits: map[string]forkbox.Limits{}, subs: map[string]*cgroup.Sub{}}
 	go i.listen()
 	go i.await()
 	return i
@@ -111,7 +113,7 @@ func (i *instance) deliver(e exited) {
 	if handler != nil {
 		i.judge(e.ID, &e.Exit)
 		handler(e.ID, e.Exit, e.Output)
-		i.leave(e.ID)
+		i.leaveSoon(e.ID)
 		_ = i.conn.Send(request{Verb: doAck, ID: e.ID})
 	}
 }
@@ -189,7 +191,9 @@ func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, o
 		files = append(files, entrance(entry)...)
 	}
 	i.remember(id, spec.Limits)
-	_, err = i.call(ctx, request{Verb: doExec, ID: id, Exec: args}, files...)
+	if _, err = i.call(ctx, request{Verb: doExec, ID: id, Exec: args}, files...); err != nil {
+		i.leave(id)
+	}
 	return err
 }
 

@@ -44,6 +44,7 @@ func leakAfterLife(t *testing.T) {
 		t.Fatalf("the test is blind: %v %v", names, processesOf(p.home))
 	}
 	r.Sh("setsid sleep 1000 >/dev/null 2>&1 & mkdir -p /tmp/x/y; echo >/dev/shm/x")
+	forget := keepNumbers(t, r)
 	must(t, r.Instance.Stop(context.Background(), 0))
 	if left := processesOf(p.home); left != nil {
 		t.Errorf("processes are left: %q", left)
@@ -51,6 +52,7 @@ func leakAfterLife(t *testing.T) {
 	if left := namespacesHeld(names); left != nil {
 		t.Errorf("namespaces are left: %q", left)
 	}
+	forget()
 	must(t, p.Remove(context.Background(), box))
 	nothingLeft(t, p.home)
 	if left := cgroupsNamed(box.ID); left != nil {

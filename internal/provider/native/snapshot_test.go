@@ -105,6 +105,19 @@ func namespacesOf(r *providertest.Running) []string {
 	return strings.Fields(r.Sh("cd /proc/self/ns && readlink " + strings.Join(kinds, " ")))
 }
 
+// keepNumbers has the numbers of a box's namespaces be those of no other box of
+// the tests that run beside, until forget is called.
+func keepNumbers(t *testing.T, r *providertest.Running) (forget func()) {
+	t.Helper()
+	var files []*os.File
+	for _, kind := range kinds {
+		f, err := os.Open(fmt.Sprintf("/proc/%d/ns/%s", r.Instance.(*instance).process.PID, kind))
+		must(t, err)
+		files = append(files, f)
+	}
+	return func() { closeAll(files...) }
+}
+
 // namespacesHeld counts the host's processes that are in one of the namespaces.
 func namespacesHeld(names []string) (list []string) {
 	links, _ := filepath.Glob("/proc/[0-9]*/ns/*")

@@ -1,0 +1,127 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
+)
+
+// adopt makes a spare the instance of a box that was never started. It
+// returns nil where there is none that fits.
+func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
+	s := p.spares.take(plan.key())
+	if s == nil {
+		return nil
+	}
+	id := plan.box.ID
+	if err := p.moveIn(ctx, s, id); err != nil {
+		p.spares.drop(s)
+		return nil
+	}
+	if err := errors.Join(s.limitTo(plan.box.Policy), p.quota(ctx, plan.box, false)); err != nil {
+		p.spares.drop(&spare{id: s.id, instance: s.instance})
+		return nil
+	}
+	if err := s.instance.claim(plan.box); err != nil {
+		_ = s.instance.Stop(context.WithoutCancel(ctx), 0)
+		return nil
+	}
+	return s.instance
+}
+
+// limitTo has the policy of its box hold for what was a spare. It does so
+// already as a rule: it was made like the box before.
+func (s *spare) limitTo(policy forkbox.Policy) error {
+	if !maps.Equal(s.limits, grouped(policy)) {
+		return s.instance.limitTo(policy)
+	}
+	s.instance.mu.Lock()
+	defer s.instance.mu.Unlock()
+	s.instance.limits = policy.Limits()
+	return nil
+}
+
+// moveIn makes what the spare writes to, and where it listens, the box's.
+func (p *Provider) moveIn(ctx context.Context, s *spare, id string) error {
+	// In one step, as a rule: a box that was never started has nothing.
+	err := p.store.Replace(s.id, id)
+	if errors.Is(err, os.ErrExist) {
+		err = p.moveBeside(ctx, s, id)
+	}
+	if err == nil {
+		s.instance.moveTo(p.socket(id))
+	}
+	return err
+}
+
+// moveBeside leaves what the box has: logs of commands that could not be
+// started, a limit on its disk. What it has written stays in any case.
+func (p *Provider) moveBeside(ctx context.Context, s *spare, id string) error {
+	if _, err := os.Lstat(p.store.Top(id)); !errors.Is(err, os.ErrNotExist) {
+		return os.ErrExist
+	}
+	err := os.Rename(p.store.Top(s.id), p.store.Top(id))
+	if err == nil {
+		err = os.Rename(p.socket(s.id), p.socket(id))
+	}
+	if err == nil {
+		p.spares.later(func() { _ = p.store.Remove(context.WithoutCancel(ctx), s.id) })
+	}
+	return err
+}
+
+// claim gives a spare the name of its box. It does not wait: init does what it
+// is told in order, so an exec comes after it, and ends if it cannot.
+func (i *instance) claim(box forkbox.Box) error {
+	return i.conn.Send(request{Verb: doClaim, ID: box.Name, Hosts: hosts(box.Name, box.Net)})
+}
+
+// id is the box's: a spare's changes when it is taken.
+func (i *instance) id() string { return filepath.Base(filepath.Dir(i.at())) }
+
+// at is where the instance's socket is.
+func (i *instance) at() string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.socket
+}
+
+// moveTo says where the instance's socket is now.
+func (i *instance) moveTo(socket string) {
+	i.mu.Lock()
+	i.socket = socket
+	i.mu.Unlock()
+}
+
+// claimed is init's side: from here on the box outlives its daemon.
+func (p *pid1) claimed(name string, hosts []byte) {
+	if err := p.takeName(name, hosts); err != nil {
+		fmt.Fprintln(os.Stderr, "forkbox-init: become", name+":", err)
+		os.Exit(1)
+	}
+}
+
+func (p *pid1) takeName(name string, hosts []byte) error {
+	p.mu.Lock()
+	p.config.Spare = false
+	p.mu.Unlock()
+	for fd, content := range map[int][]byte{p.config.HostsFD: hosts, p.config.NameFD: []byte(name + "\n")} {
+		f := os.NewFile(uintptr(fd), "veil")
+		if err := f.Truncate(0); err != nil {
+			return err
+		}
+		if _, err := f.WriteAt(content, 0); err != nil {
+			return err
+		}
+		f.Close()
+	}
+	return linux.SetHostname(name)
+}
