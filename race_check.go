@@ -1,6 +1,7 @@
 package forkbox
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -21,6 +22,9 @@ const (
 	mostVars     = 1000
 	mostSpan     = 365 * 24 * time.Hour
 	mostFaults   = 50
+	// mostRaceText is what all of it has at most, in bytes of JSON: the daemon
+	// keeps the records of many races, and reads them again to list them.
+	mostRaceText = 1 << 20
 )
 
 // Check refuses a race that makes no sense, or is more than anybody means. All
@@ -45,7 +49,20 @@ func (s RaceSpec) Check() error {
 	for i, m := range s.Metrics {
 		m.check(f, fmt.Sprintf("metrics[%d]", i))
 	}
+	if len(f.items) == 0 {
+		s.checkText(f)
+	}
 	return f.err()
+}
+
+// checkText is of a race whose parts are sound each.
+func (s RaceSpec) checkText(f *raceFaults) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		f.take("race", err)
+	} else if len(text) > mostRaceText {
+		f.add("race", "all of it has %d bytes, and %d is the most", len(text), mostRaceText).hint("put long texts into files, and name those")
+	}
 }
 
 func (s RaceSpec) checkSize(f *raceFaults) {

@@ -124,6 +124,9 @@ func TestRaceCheckRefuses(t *testing.T) {
 		{func(s *RaceSpec) { s.TieBreaks = []TieBreak{"luck"} }, "tie_breaks[0]", "is no tie-break"},
 		{func(s *RaceSpec) { s.TieBreaks = []TieBreak{Faster, Faster} }, "tie_breaks[1]", "is there twice"},
 		{func(s *RaceSpec) { s.TieBreaks = []TieBreak{Faster, NoTieBreak} }, "tie_breaks[1]", "leaves no room"},
+		{func(s *RaceSpec) {
+			s.Approaches[0].Steps = slices.Repeat([]Command{{Run: strings.Repeat("x", 100_000)}}, 11)
+		}, "race", "1048576 is the most"},
 		{func(s *RaceSpec) { s.TieBreaks = slices.Repeat([]TieBreak{Faster}, 1000) }, "tie_breaks", "4 is the most"},
 	} {
 		c.check(t)

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -100,4 +102,119 @@ func (e *Engine) lostTo(ctx context.Context, b forkbox.Box) (forkbox.Receipt, bo
 func (e *Engine) isLost(ctx context.Context, b forkbox.Box) bool {
 	_, lost := e.lostTo(ctx, b)
 	return lost
+}
+
+// Why [Engine.Land] refuses what [Engine.Apply] would land.
+var (
+	// ErrAltered says that the box is not what the snapshot is any more.
+	ErrAltered = errors.New("its box was changed since")
+	// ErrDrifted says that reality has changed paths that would land, since the
+	// box was forked or synced: what would land is a merge that nobody saw.
+	ErrDrifted = errors.New("reality has changed paths that would land")
+)
+
+// Land is Apply of a box that is at rest exactly what a snapshot of it is, and
+// lands exactly that: no merge. Without a snapshot it is Apply.
+//
+// What remains: reality belongs to others, who can write to it between the look
+// at it and the landing, a few milliseconds later. A path that lands and that
+// they change then is noticed when it is replaced, and nothing lands, or it is
+// merged; what they change beside it stays, and lands unjudged next to it.
+func (e *Engine) Land(ctx context.Context, who forkbox.Owner, ref, snapshot string, spec forkbox.ApplySpec) (receipt forkbox.Receipt, err error) {
+	const op = "apply"
+	if snapshot == "" {
+		return e.Apply(ctx, who, ref, spec)
+	}
+	if err := checkApply(op, spec); err != nil {
+		return receipt, err
+	}
+	release, err := e.holdReality(ctx, op)
+	if err != nil {
+		return receipt, err
+	}
+	defer release()
+	_, err = e.change(ctx, op, who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
+		if err := onReality(op, *box); err != nil {
+			return err
+		}
+		same, err := e.stillIs(ctx, op, h, box, snapshot)
+		if err == nil && !same {
+			err = forkbox.Errorf(forkbox.Unconfirmed, op, "%w", ErrAltered)
+		}
+		if err == nil {
+			e.settleInterrupted(context.WithoutCancel(ctx))
+			receipt, err = e.landUnmerged(ctx, h, *box, who, spec)
+		}
+		return errors.Join(err, e.awakeAgain(ctx, h, box))
+	})
+	return receipt, err
+}
+
+// landUnmerged looks at what would land before it does. The caller has the
+// box's turn, and reality's.
+func (e *Engine) landUnmerged(ctx context.Context, h *handle, box forkbox.Box, who forkbox.Owner, spec forkbox.ApplySpec) (forkbox.Receipt, error) {
+	dry := spec
+	dry.DryRun = true
+	a, err := e.newApplication(ctx, h, box, who, dry)
+	if err != nil {
+		return forkbox.Receipt{}, err
+	}
+	would, err := a.run(ctx)
+	switch {
+	case err != nil:
+		return would, err
+	case spec.DryRun: // reality may have changed: that is told otherwise
+		return would, nil
+	case would.Merged > 0:
+		return forkbox.Receipt{}, forkbox.Errorf(forkbox.Conflict, "apply", "%w", ErrDrifted)
+	}
+	if a, err = e.newApplication(ctx, h, box, who, spec); err != nil {
+		return forkbox.Receipt{}, err
+	}
+	return a.run(ctx)
+}
+
+// StillIs says whether a box at rest is exactly what a snapshot of it is. One in
+// which something runs is a Busy error.
+func (e *Engine) StillIs(ctx context.Context, who forkbox.Owner, ref, snapshot string) (same bool, err error) {
+	const op = "compare box"
+	_, err = e.change(ctx, op, who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
+		same, err = e.stillIs(ctx, op, h, box, snapshot)
+		return errors.Join(err, e.awakeAgain(ctx, h, box))
+	})
+	return same, err
+}
+
+// stillIs brings the box to rest. Whether it was saved as something else since,
+// or rolled back to and fro, does not matter; that its fence was moved does: the
+// snapshot was of another reality. The caller has the box's turn.
+func (e *Engine) stillIs(ctx context.Context, op string, h *handle, box *forkbox.Box, snapshot string) (bool, error) {
+	p, err := e.layers(op)
+	if err != nil {
+		return false, err
+	}
+	if err := e.atRest(ctx, op, h, box); err != nil {
+		return false, err
+	}
+	s, err := e.ledger.Snapshot(ctx, box.ID, snapshot)
+	if err != nil {
+		if isNotFound(err) { // its owner removed it: nobody knows
+			return false, nil
+		}
+		return false, err
+	}
+	if s.ID != snapshot || !slices.Equal(s.Layers, box.Layers) || !s.Base.Fence.Equal(box.Base.Fence) {
+		return false, nil
+	}
+	return p.Blank(ctx, *box)
+}
+
+// awakeAgain starts a box that was brought to rest and whose owner wants it
+// running.
+func (e *Engine) awakeAgain(ctx context.Context, h *handle, box *forkbox.Box) error {
+	if !box.Pinned || h.current() != nil {
+		return nil
+	}
+	_, err := e.wake(context.WithoutCancel(ctx), h, box)
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -24,8 +25,11 @@ type bench struct {
 	known map[string]forkbox.Exec
 	meter meter
 	spent []time.Duration // on each metric
-	// cut says that what its steps had started was ended to make room.
-	cut bool
+	// judged says that it is done with its steps and checks, and cut that what
+	// its steps had started was ended to make room. The race's mu guards both.
+	judged, cut bool
+	use         sync.Mutex // held while something is run in it, or it is stopped to make room
+	rests       bool       // it was; guarded by use
 	// restored says that what checks wrote is gone.
 	restored bool
 }
@@ -62,6 +66,9 @@ func (b *bench) do(ctx context.Context, label string, c forkbox.Command, limit t
 }
 
 func (b *bench) doWith(ctx context.Context, label string, req engine.ExecRequest) (forkbox.Exec, error) {
+	b.use.Lock()
+	defer b.use.Unlock()
+	b.rests = false
 	x, known := b.known[label]
 	if !known {
 		if err := context.Cause(ctx); err != nil {
@@ -69,7 +76,7 @@ func (b *bench) doWith(ctx context.Context, label string, req engine.ExecRequest
 		}
 		var err error
 		req.Label, req.Wish.Wait = label, b.patience()
-		x, err = b.boxes.Exec(ctx, b.who, b.box.ID, req, forkbox.Stdio{})
+		b.withRoom(func() { x, err = b.boxes.Exec(ctx, b.who, b.box.ID, req, forkbox.Stdio{}) })
 		if err != nil && x.Exit == nil {
 			return x, b.blame(ctx, err)
 		}
@@ -104,7 +111,6 @@ func (b *bench) begins(x forkbox.Exec) {
 	if b.i == setupBench {
 		return
 	}
-	b.starts(b.i)
 	b.edit(b.i, func(e *forkbox.Entry) {
 		if e.Phase == forkbox.PhaseForking || e.Phase == forkbox.PhaseWaiting {
 			e.Phase = forkbox.PhaseRunning

@@ -2,6 +2,7 @@ package race
 
 import (
 	"context"
+	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -13,7 +14,7 @@ const cancelling = "it is being cancelled"
 // Cancel ends a race: what runs in its boxes ends, and they rest, to be looked
 // at. It returns when all is still. It can be repeated.
 func (r *Races) Cancel(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Race, error) {
-	rec, err := r.find(ctx, who, ref)
+	rec, err := r.findNamed(ctx, who, "cancel race", ref)
 	if err != nil {
 		return rec, err
 	}
@@ -21,9 +22,7 @@ func (r *Races) Cancel(ctx context.Context, who forkbox.Owner, ref string) (fork
 	if live == nil {
 		return r.Get(ctx, who, rec.ID)
 	}
-	if err := live.wantCancelled(); err != nil {
-		return live.record(), err
-	}
+	live.wantCancelled()
 	select {
 	case <-live.over:
 	case <-ctx.Done():
@@ -36,8 +35,9 @@ func (r *Races) Cancel(ctx context.Context, who forkbox.Owner, ref string) (fork
 	return live.record(), nil
 }
 
-// wantCancelled writes down that a race is cancelled, and then has it end.
-func (r *race) wantCancelled() error {
+// wantCancelled has a race end, whether or not that can be written down: it may
+// be what fills the disk. Its end is written again when it has come.
+func (r *race) wantCancelled() {
 	r.mu.Lock()
 	ended := r.rec.State != forkbox.RaceRunning
 	if !ended {
@@ -45,11 +45,22 @@ func (r *race) wantCancelled() error {
 	}
 	r.mu.Unlock()
 	if ended {
-		return nil
+		return
 	}
 	if err := r.keepRace(false); err != nil {
-		return err
+		r.log.Error("cannot record that a race is cancelled: a daemon that takes it over goes on with it", "race", r.id, "error", err)
 	}
 	r.cancel(errCancelled)
-	return nil
+}
+
+// endEvery is how often it is tried to record the end of a race.
+const endEvery = 2 * time.Second
+
+// keepEnd records the end of a race as soon as that can be done.
+func (r *race) keepEnd() {
+	for wait(r.Races.ctx, nil, endEvery) {
+		if err := r.keepRace(true); err == nil || forkbox.CodeOf(err) == forkbox.NotFound {
+			return
+		}
+	}
 }

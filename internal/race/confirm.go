@@ -8,49 +8,87 @@ import (
 	"github.com/forkbox/forkbox/internal/rank"
 )
 
-// unconfirmed are the checks that have passed, but only once.
-func (b *bench) unconfirmed() (list []int) {
+// unconfirmed are the checks that are to be run for the n-th time: they have
+// passed, but only once, or in one of two runs.
+func (b *bench) unconfirmed(run int) (list []int) {
 	for n, c := range b.entry(b.i).Checks {
-		if !b.spec.Checks[n].Once && c.Passed && len(c.Runs) == 1 {
+		if !b.spec.Checks[n].Once && len(c.Runs) == run-1 && (run == 2 && c.Passed || run == 3 && halfway(c)) {
 			list = append(list, n)
 		}
 	}
 	return list
 }
 
-// confirm runs the checks once more that have passed only once. One that fails
-// now may do so because of what checks have written: then all are run again in
-// the box as its steps left it, and that counts instead.
+// halfway says that a check has passed once and failed once when it was to be
+// confirmed: one more run decides.
+func halfway(c forkbox.Checked) bool { return len(c.Runs) == 2 && c.Flaky }
+
+// isHalfway says whether the approach was confirming something when its daemon
+// died.
+func (b *bench) isHalfway() bool { return slices.ContainsFunc(b.entry(b.i).Checks, halfway) }
+
+// confirm runs the checks again that have passed only once, until there is a
+// majority. Each run counts, and is noted when it ends: one that fails is not
+// made good by another that passes.
 func (b *bench) confirm(ctx context.Context) error {
-	list := b.unconfirmed()
-	again := map[int]checkRun{}
-	failed := false
-	for _, n := range list {
-		r, err := b.runCheck(ctx, n, b.label("check", n, 2))
-		if err != nil {
-			return err
-		}
-		again[n], failed = r, failed || !r.passed()
-	}
-	prefix := "check"
-	if failed && b.canRefresh(ctx) {
-		prefix = "clean"
-		if err := b.confirmClean(ctx, again); err != nil {
-			return err
-		}
-	}
-	for _, n := range list {
-		b.noteCheck(n, again[n])
-		if again[n].passed() {
+	for run := 2; run <= checkRuns; run++ {
+		list := b.unconfirmed(run)
+		if len(list) == 0 {
 			continue
 		}
-		r, err := b.runCheck(ctx, n, b.label(prefix, n, 3))
+		if err := b.repeat(ctx, list, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repeat runs checks once more. What checks have written may have them fail, so
+// where that can be, the box is as its steps left it before, and all are run in
+// their order: one may need what another wrote.
+func (b *bench) repeat(ctx context.Context, list []int, run int) error {
+	kind, which := "check", list
+	switch clean, err := b.refreshed(ctx, list, run); {
+	case err != nil:
+		return err
+	case clean:
+		kind, which = "clean", all(len(b.spec.Checks))
+	}
+	for _, n := range which {
+		r, err := b.runCheck(ctx, n, b.label(kind, n, run))
 		if err != nil {
 			return err
 		}
-		b.noteCheck(n, r)
+		if slices.Contains(list, n) {
+			b.noteCheck(n, r)
+		}
 	}
 	return nil
+}
+
+// all are the numbers below n.
+func all(n int) (list []int) {
+	for i := range n {
+		list = append(list, i)
+	}
+	return list
+}
+
+// refreshed has the box be as its steps left it, and says whether it is. An
+// earlier daemon may have begun with that run, in the one way or the other.
+func (b *bench) refreshed(ctx context.Context, list []int, run int) (clean bool, err error) {
+	if _, began := b.known[b.label("clean", 0, run)]; began {
+		return true, nil
+	}
+	for _, n := range list {
+		if _, began := b.known[b.label("check", n, run)]; began {
+			return false, nil
+		}
+	}
+	if !b.canRefresh(ctx) {
+		return false, nil
+	}
+	return true, b.rollBack(b.entry(b.i).Saved)
 }
 
 // canRefresh says whether the box can be as its steps left it without anything
@@ -64,51 +102,71 @@ func (b *bench) canRefresh(ctx context.Context) bool {
 	return err == nil && len(ps) <= 1
 }
 
-// confirmClean runs all checks in the box as its steps left it, in their order:
-// one may need what another wrote.
-func (b *bench) confirmClean(ctx context.Context, again map[int]checkRun) error {
-	if _, began := b.known[b.label("clean", 0, 2)]; !began { // by an earlier daemon
-		if err := b.rollBack(b.entry(b.i).Saved); err != nil {
-			return err
-		}
-	}
-	for n := range b.spec.Checks {
-		r, err := b.runCheck(ctx, n, b.label("clean", n, 2))
-		if err != nil {
-			return err
-		}
-		if _, wanted := again[n]; wanted {
-			again[n] = r
-		}
-	}
-	return nil
-}
-
 // confirmLeader has the one who leads confirm what it passed only once, until
 // the leader is one who has.
 func (r *race) confirmLeader() {
-	for range r.spec.Approaches {
-		_, winner, _ := rank.Rank(r.spec, r.record().Entries)
-		i := r.indexOf(winner)
-		if i < 0 || r.tries[i] == nil || len(r.tries[i].unconfirmed()) == 0 || r.trial.Err() != nil {
+	for range 2 * len(r.spec.Approaches) {
+		b := r.toConfirm()
+		if b == nil {
 			return
 		}
-		b := r.tries[i]
-		if b.cut {
-			r.note("the checks of " + winner + " were not repeated: what its steps had started was ended to make room for others")
+		name := b.approachName()
+		if r.trial.Err() != nil {
+			r.note("the checks of " + name + " were not repeated: " + line(context.Cause(r.trial).Error()))
+			b.settle()
 			return
 		}
-		r.phase(i, forkbox.PhaseChecking)
+		if b.isCut() {
+			r.note("the checks of " + name + " were not repeated: what its steps had started was ended to make room for others")
+			b.settle()
+			return
+		}
+		r.phase(b.i, forkbox.PhaseChecking)
 		err := b.confirm(r.trial)
 		if err != nil && r.closing() {
 			return
 		}
 		b.meter.look(b)
-		f := b.verdict()
-		r.edit(i, func(e *forkbox.Entry) { e.Phase, e.Outcome, e.Why = forkbox.PhaseDone, f.outcome, f.why })
+		b.settle()
 		if err != nil {
-			r.note("the checks of " + winner + " could not be repeated: " + line(err.Error()))
+			r.note("the checks of " + name + " could not be repeated: " + line(b.blame(r.trial, err).Error()))
 			return
+		}
+	}
+}
+
+// toConfirm is who is to be checked again: one that was when its daemon died, or
+// the one who leads and has passed something only once. It is nil when there is
+// nobody.
+func (r *race) toConfirm() *bench {
+	for _, b := range r.tries {
+		if b != nil && b.isHalfway() {
+			return b
+		}
+	}
+	_, winner, _ := rank.Rank(r.spec, r.record().Entries)
+	i := r.indexOf(winner)
+	if i < 0 || r.tries[i] == nil || len(r.tries[i].unconfirmed(2)) == 0 {
+		return nil
+	}
+	return r.tries[i]
+}
+
+// settle has the outcome be what all runs of the checks say.
+func (b *bench) settle() {
+	f := b.verdict()
+	b.edit(b.i, func(e *forkbox.Entry) { e.Phase, e.Outcome, e.Why = forkbox.PhaseDone, f.outcome, f.why })
+}
+
+// judgeAnew makes the outcome of an approach that an earlier daemon has judged
+// from the runs that it noted: it may have died between the two. One that is
+// halfway is still to be confirmed.
+func (b *bench) judgeAnew() {
+	e := b.entry(b.i)
+	switch e.Outcome {
+	case forkbox.OutcomePassed, forkbox.OutcomeFlaky, forkbox.OutcomeFailed:
+		if f := b.verdict(); len(e.Checks) > 0 && !b.isHalfway() {
+			b.edit(b.i, func(e *forkbox.Entry) { e.Outcome, e.Why = f.outcome, f.why })
 		}
 	}
 }

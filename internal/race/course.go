@@ -3,7 +3,6 @@ package race
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 
@@ -40,6 +39,7 @@ func (r *race) course() error {
 	if err := r.setup(); err != nil {
 		return err
 	}
+	defer r.restoreAll() // also where it was cancelled or given up: any box may land
 	r.tryAll()
 	if err := context.Cause(r.ctx); err != nil {
 		return err
@@ -48,7 +48,6 @@ func (r *race) course() error {
 		r.measureAll()
 		r.confirmLeader()
 	}
-	r.restoreAll()
 	return context.Cause(r.ctx)
 }
 
@@ -107,8 +106,10 @@ func (r *race) conclude(err error) {
 	r.rec = rec
 	r.mu.Unlock()
 	if err := r.keepRace(true); err != nil {
-		// It is still "running" there: the next daemon finds what came of it.
+		// It is still "running" there: the next daemon finds what came of it,
+		// unless there is room on the disk again before.
 		r.log.Error("cannot record the end of a race", "race", r.id, "error", err)
+		r.inBackground(r.keepEnd)
 	}
 	r.tellEnd()
 }
@@ -135,45 +136,4 @@ func (r *race) rest() {
 		}
 	}
 	all.Wait()
-}
-
-// restoreAll has every box be again as its steps left it: what checks wrote
-// does not land.
-func (r *race) restoreAll() {
-	var all sync.WaitGroup
-	for _, b := range r.tries {
-		if b != nil {
-			all.Go(b.restore)
-		}
-	}
-	all.Wait()
-}
-
-// restore rolls the box back to what was saved of it. It can be repeated.
-func (b *bench) restore() {
-	saved := b.entry(b.i).Saved
-	if saved == "" || b.restored || b.closing() {
-		return
-	}
-	b.halt()
-	if err := b.rollBack(saved); err == nil {
-		b.restored = true
-	} else if !b.gone(err) {
-		b.note(fmt.Sprintf("the box of %s still has what checks wrote: %s", b.approachName(), err))
-	}
-}
-
-// rollBack has the box be as it was saved. What checks wrote is not kept.
-func (b *bench) rollBack(saved string) error {
-	back, err := b.boxes.Rollback(b.aside(), b.who, b.box.ID, forkbox.RollbackSpec{To: saved, Force: true})
-	if err != nil {
-		return err
-	}
-	b.inBackground(func() {
-		err := b.boxes.RemoveSnapshot(b.aside(), b.who, b.box.ID+"@"+back.Kept.ID, false)
-		if err != nil && !b.gone(err) {
-			b.log.Warn("cannot remove what checks wrote", "race", b.id, "box", b.box.ID, "error", err)
-		}
-	})
-	return nil
 }

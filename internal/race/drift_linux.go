@@ -12,29 +12,32 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// changedSince finds files below dir that changed at or after a moment, of the
-// first so many that it comes to. It looks only where who may: the names of
+// changedSince finds files below dir that changed at or after a moment, and
+// directories that something was taken out of then, or put into, of the first so
+// many that it comes to. cut says that it did not come to all of them. It looks only where who may: the names of
 // other people's files are not for everybody who starts a race there.
-func changedSince(dir string, who forkbox.Owner, since time.Time, most int, deadline time.Time) (paths []string, more bool) {
+func changedSince(dir string, who forkbox.Owner, since time.Time, most int, deadline time.Time) (paths []string, more, cut bool) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, false
+		return nil, false, false
 	}
 	defer root.Close()
 	if !reachable(dir, who) {
-		return nil, false
+		return nil, false, false
 	}
 	var top syscall.Stat_t
 	if err := syscall.Stat(dir, &top); err != nil {
-		return nil, false
+		return nil, false, false
 	}
 	seen := 0
+	var dirs []string
 	_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // not there any more
 		}
 		if seen++; seen > most || seen%64 == 0 && time.Now().After(deadline) || len(paths) > shownDrift {
-			more = more || len(paths) > shownDrift
+			more = len(paths) > shownDrift
+			cut = !more
 			return fs.SkipAll
 		}
 		st, ok := status(d)
@@ -42,14 +45,20 @@ func changedSince(dir string, who forkbox.Owner, since time.Time, most int, dead
 			return nil
 		}
 		if d.IsDir() {
-			return enter(name, st, uint64(top.Dev), who)
+			if err := enter(name, st, uint64(top.Dev), who); err != nil {
+				return err
+			}
 		}
-		if since.UnixNano() < st.Ctim.Nano() {
+		switch {
+		case since.UnixNano() >= st.Ctim.Nano():
+		case d.IsDir():
+			dirs = append(dirs, filepath.Join(dir, name))
+		default:
 			paths = append(paths, filepath.Join(dir, name))
 		}
 		return nil
 	})
-	return paths, more
+	return append(paths, unexplained(dirs, paths)...), more, cut
 }
 
 // reachable says whether somebody may get to a directory at all.
@@ -101,4 +110,11 @@ func may(st *syscall.Stat_t, who forkbox.Owner, what uint32) bool {
 		mode >>= 3
 	}
 	return mode&what == what
+}
+
+// unexplained are the directories that did not change because of what is named.
+func unexplained(dirs, paths []string) []string {
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		return slices.ContainsFunc(paths, func(p string) bool { return filepath.Dir(p) == dir })
+	})
 }

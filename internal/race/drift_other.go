@@ -9,6 +9,6 @@ import (
 )
 
 // changedSince is for hosts that have boxes.
-func changedSince(string, forkbox.Owner, time.Time, int, time.Time) (paths []string, more bool) {
-	return nil, false
+func changedSince(string, forkbox.Owner, time.Time, int, time.Time) (paths []string, more, cut bool) {
+	return nil, false, false
 }

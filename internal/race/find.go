@@ -29,6 +29,15 @@ func (r *Races) Get(ctx context.Context, who forkbox.Owner, ref string) (forkbox
 	return r.current(ctx, race), nil
 }
 
+// findNamed is find for what changes something: that must be meant by name.
+func (r *Races) findNamed(ctx context.Context, who forkbox.Owner, op, ref string) (forkbox.Race, error) {
+	if ref == "" {
+		return forkbox.Race{}, forkbox.Errorf(forkbox.Invalid, op, "no race is named").
+			Hint("forkbox race ls shows your races")
+	}
+	return r.find(ctx, who, ref)
+}
+
 // find looks among who's races only: those of others must look as if they did
 // not exist.
 func (r *Races) find(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Race, error) {

@@ -8,8 +8,8 @@ import (
 )
 
 // Follow tells what happens in a race: first all that there is, and last how it
-// ended. Nobody waits for who follows slowly: of what an approach prints and
-// uses they hear the latest, of all else everything.
+// ended. Nobody waits for who follows slowly: they hear the latest about
+// an approach, and not every note.
 func (r *Races) Follow(ctx context.Context, who forkbox.Owner, ref string, yield func(forkbox.RaceEvent) error) error {
 	rec, err := r.find(ctx, who, ref)
 	if err != nil {
@@ -121,18 +121,25 @@ type topic struct {
 	approach string
 }
 
-// mostQueued is how many events wait for a follower before those about an
-// approach are left out that a later one makes pointless.
-const mostQueued = 4096
+// mostQueued is how many events wait for a follower. Beyond that there is one of
+// each kind for each approach, and notes are not heard.
+const mostQueued = 256
 
+// push has an event wait. What tells all about an approach takes the place of
+// what told so before, unless the approach has come further meanwhile: each
+// holds a whole entry, with all values that were measured so far, and who never
+// reads would have the daemon keep thousands of them.
 func (f *follower) push(e forkbox.RaceEvent) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := topic{e.Kind, e.Approach}
-	passing := e.Kind == forkbox.RaceOutput || e.Kind == forkbox.RaceUsage
-	if at, has := f.latest[t]; has && (passing || e.Kind == forkbox.RaceEntry && len(f.queue) >= mostQueued) {
+	at, has := f.latest[t]
+	switch {
+	case has && e.Approach != "" && (len(f.queue) >= mostQueued || !further(f.queue[at].Entry, e.Entry)):
 		f.queue[at] = e
-	} else {
+	case e.Kind == forkbox.RaceNote && len(f.queue) >= mostQueued:
+		return // they are in the record, which comes at the end
+	default:
 		f.latest[t] = len(f.queue)
 		f.queue = append(f.queue, e)
 	}
@@ -140,6 +147,11 @@ func (f *follower) push(e forkbox.RaceEvent) {
 	case f.wake <- struct{}{}:
 	default:
 	}
+}
+
+// further says whether an approach does something else now.
+func further(before, now *forkbox.Entry) bool {
+	return before != nil && now != nil && (before.Phase != now.Phase || before.Attempt != now.Attempt)
 }
 
 func (f *follower) take() []forkbox.RaceEvent {

@@ -2,12 +2,14 @@ package race
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine"
 )
 
 func (f fakeBoxes) Snapshot(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.SnapshotSpec) (s forkbox.Snapshot, err error) {
@@ -17,7 +19,7 @@ func (f fakeBoxes) Snapshot(ctx context.Context, who forkbox.Owner, ref string, 
 			return err
 		}
 		f.made++
-		s = forkbox.Snapshot{ID: fmt.Sprintf("s%011x", f.made), Box: b.ID, Name: spec.Name, Owner: who, Created: time.Now()}
+		s = forkbox.Snapshot{ID: fmt.Sprintf("s%011x", f.made), Box: b.ID, Name: spec.Name, Message: spec.Message, Owner: who, Created: time.Now()}
 		if s.Name == "" {
 			s.Name = fmt.Sprint(f.made)
 		}
@@ -36,12 +38,18 @@ func (f fakeBoxes) Rollback(ctx context.Context, who forkbox.Owner, ref string, 
 		if err != nil {
 			return err
 		}
+		if err := f.refuse["roll back"]; err != nil {
+			return err
+		}
 		files, has := b.snapshots[spec.To]
 		if !has {
 			return forkbox.Errorf(forkbox.NotFound, "roll back", "%s has no snapshot %q", b.Name, spec.To)
 		}
 		f.made++
 		r.Kept = forkbox.Snapshot{ID: fmt.Sprintf("s%011x", f.made), Box: b.ID, Name: fmt.Sprintf("auto-%d", f.made), Auto: true}
+		if to, err := f.ledger.Snapshot(ctx, b.ID, spec.To); err == nil {
+			r.Kept.Message = "before the rollback to " + to.Name
+		}
 		if err := f.ledger.AddSnapshot(ctx, r.Kept, b.Box); err != nil {
 			return err
 		}
@@ -65,20 +73,39 @@ func (f fakeBoxes) RemoveSnapshot(ctx context.Context, who forkbox.Owner, ref st
 	})
 }
 
-// Diff has a change for each file that is not as in reality.
-func (f fakeBoxes) Diff(_ context.Context, who forkbox.Owner, ref string, _ forkbox.DiffSpec, yield func(forkbox.Change) error) (sum forkbox.Summary, err error) {
+// filesOf are those of a box, or of a snapshot.
+func (f fakeBoxes) filesOf(who forkbox.Owner, ref string) (map[string]string, error) {
+	name, snapshot, at := forkbox.SplitRef(ref)
+	b, err := f.find(who, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case at:
+		return b.snapshots[snapshot], nil
+	}
+	return b.files, nil
+}
+
+func (f fakeBoxes) DiffSince(ctx context.Context, who forkbox.Owner, ref, point string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (forkbox.Summary, error) {
+	spec.Against = point
+	return f.Diff(ctx, who, ref, spec, yield)
+}
+
+// Diff has a change for each file that is not as in reality, or in a snapshot.
+func (f fakeBoxes) Diff(_ context.Context, who forkbox.Owner, ref string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (sum forkbox.Summary, err error) {
 	err = f.do(func() error {
-		name, snapshot, at := forkbox.SplitRef(ref)
-		b, err := f.find(who, name)
+		files, err := f.filesOf(who, ref)
 		if err != nil {
 			return err
 		}
-		files := b.files
-		if at {
-			files = b.snapshots[snapshot]
+		before := f.reality
+		if spec.Against != "" {
+			if before, err = f.filesOf(who, spec.Against); err != nil {
+				return err
+			}
 		}
 		for _, path := range slices.Sorted(maps.Keys(files)) {
-			if text, was := f.reality[path]; was && text == files[path] {
+			if text, was := before[path]; was && text == files[path] {
 				continue
 			}
 			c := forkbox.Change{Path: "/w/" + path, Kind: forkbox.Added, Type: "file", Scope: forkbox.Workspace, Plus: len(files[path])}
@@ -119,6 +146,55 @@ func (f fakeBoxes) Sync(_ context.Context, who forkbox.Owner, ref string) (s for
 		return nil
 	})
 	return s, err
+}
+
+func (f fakeBoxes) StillIs(_ context.Context, who forkbox.Owner, ref, snapshot string) (same bool, err error) {
+	err = f.do(func() error {
+		b, err := f.find(who, ref)
+		if err != nil {
+			return err
+		}
+		same, err = b.stillIs(snapshot)
+		return err
+	})
+	return same, err
+}
+
+func (b *fakeBox) stillIs(snapshot string) (bool, error) {
+	for _, x := range b.execs {
+		if x.Exit == nil {
+			return false, forkbox.Errorf(forkbox.Busy, "compare box", "something runs in it")
+		}
+	}
+	files, has := b.snapshots[snapshot]
+	return has && maps.Equal(files, b.files), nil
+}
+
+// Land is Apply of what a snapshot is.
+func (f fakeBoxes) Land(ctx context.Context, who forkbox.Owner, ref, snapshot string, spec forkbox.ApplySpec) (r forkbox.Receipt, err error) {
+	err = f.do(func() error {
+		b, err := f.find(who, ref)
+		if err != nil {
+			return err
+		}
+		if same, err := b.stillIs(snapshot); snapshot != "" && (!same || err != nil) {
+			return errors.Join(err, forkbox.Errorf(forkbox.Unconfirmed, "apply", "%w", engine.ErrAltered))
+		}
+		if err := f.refuse["land"]; err != nil {
+			return err
+		}
+		if f.moved > 0 && snapshot != "" {
+			f.moved--
+			f.drift = []forkbox.Drift{{Path: "/w/other", Both: true, Outcome: "clean"}}
+			return forkbox.Errorf(forkbox.Conflict, "apply", "%w", engine.ErrDrifted)
+		}
+		f.choice = spec.Conflict
+		return nil
+	})
+	if err != nil || spec.DryRun {
+		return r, err
+	}
+	return f.Apply(ctx, who, ref, spec)
 }
 
 // Apply makes the box's files reality's.

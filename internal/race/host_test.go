@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -23,17 +25,22 @@ type host struct {
 	ledger  forkbox.Ledger
 	scripts map[string]script
 
-	mu      sync.Mutex
-	boxes   map[string]*fakeBox
-	made    int
-	faults  []string // promises that were broken
-	reality map[string]string
-	drift   []forkbox.Drift
-	log     []string // commands, in the order in which they were run
-	refuse  map[string]error
-	waiting []forkbox.Waiting
-	exits   map[string]forkbox.Exit // of commands that end in an odd way
-	opened  map[string]chan struct{}
+	mu       sync.Mutex
+	boxes    map[string]*fakeBox
+	made     int
+	faults   []string // promises that were broken
+	reality  map[string]string
+	drift    []forkbox.Drift
+	moved    int                    // how often reality changes right before something lands
+	choice   forkbox.ConflictChoice // what the last landing said to do about conflicts
+	log      []string               // commands, in the order in which they were run
+	refuse   map[string]error
+	waiting  []forkbox.Waiting
+	logs     string                   // a directory that keeps what is printed
+	held     map[string]chan struct{} // approaches that get no box until then
+	services bool                     // steps leave something running
+	exits    map[string]forkbox.Exit  // of commands that end in an odd way
+	opened   map[string]chan struct{}
 }
 
 func newHost(l forkbox.Ledger, scripts map[string]script) *host {
@@ -58,6 +65,20 @@ type fakeExec struct {
 	output string
 	done   chan struct{}
 	env    []string
+}
+
+func (h *host) logFile(box, exec string) string { return filepath.Join(h.logs, box+"."+exec) }
+
+// runs says whether the box of an approach does.
+func (h *host) runs(approach string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, b := range h.boxes {
+		if b.Approach == approach && b.State == forkbox.Running {
+			return true
+		}
+	}
+	return false
 }
 
 // fault notes that a promise was broken.
@@ -120,6 +141,9 @@ func (h *host) complete(b *fakeBox, x *fakeExec) {
 		}
 	}
 	x.output = output
+	if h.logs != "" {
+		_ = os.WriteFile(h.logFile(b.ID, x.ID), []byte(output), 0o600)
+	}
 	x.finish(forkbox.Exit{Code: code, Cause: forkbox.CauseExited})
 }
 
@@ -171,6 +195,9 @@ func (f fakeBoxes) find(who forkbox.Owner, ref string) (*fakeBox, error) {
 }
 
 func (f fakeBoxes) Create(ctx context.Context, who forkbox.Owner, spec engine.CreateSpec) (box forkbox.Box, err error) {
+	if held := f.held[spec.Approach]; held != nil {
+		<-held
+	}
 	err = f.do(func() error {
 		if err := errors.Join(ctx.Err(), f.refuse["create "+spec.Approach]); err != nil {
 			return err
@@ -274,6 +301,11 @@ func (f fakeBoxes) Exec(ctx context.Context, who forkbox.Owner, ref string, req 
 		}
 		b.execs, b.State = append(b.execs, x), forkbox.Running
 		f.log = append(f.log, b.Approach+": "+run)
+		if f.logs != "" {
+			if err := os.WriteFile(f.logFile(b.ID, x.ID), nil, 0o600); err != nil {
+				return err
+			}
+		}
 		exec = x.Exec
 		return nil
 	})
@@ -352,8 +384,18 @@ func (f fakeBoxes) Logs(ctx context.Context, who forkbox.Owner, ref, id string, 
 	return yield(forkbox.LogRecord{Stream: "stdout", Data: []byte(output)})
 }
 
-func (f fakeBoxes) Processes(context.Context, forkbox.Owner, string) ([]forkbox.Process, error) {
-	return nil, f.do(func() error { return nil })
+func (f fakeBoxes) Processes(_ context.Context, who forkbox.Owner, ref string) (list []forkbox.Process, err error) {
+	err = f.do(func() error {
+		b, err := f.find(who, ref)
+		if err == nil && b.State == forkbox.Running {
+			list = append(list, forkbox.Process{PID: 1})
+			if f.services {
+				list = append(list, forkbox.Process{PID: 2})
+			}
+		}
+		return err
+	})
+	return list, err
 }
 
 func (f fakeBoxes) Queue(context.Context, forkbox.Owner) (list []forkbox.Waiting, err error) {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine"
 )
 
 // Apply lands an approach of a race, the winner if none is named. Where reality
@@ -18,7 +21,7 @@ func (r *Races) Apply(ctx context.Context, who forkbox.Owner, ref string, spec f
 		return forkbox.RaceLanding{}, err
 	}
 	defer end()
-	rec, err := r.find(ctx, who, ref)
+	rec, err := r.findNamed(ctx, who, op, ref)
 	if err != nil {
 		return forkbox.RaceLanding{}, err
 	}
@@ -42,6 +45,7 @@ type landing struct {
 	who    forkbox.Owner
 	spec   forkbox.RaceApply
 	bench  *bench
+	i      int // the place of what lands in the record's entries
 	result forkbox.RaceLanding
 }
 
@@ -59,23 +63,35 @@ func (r *Races) newLanding(ctx context.Context, who forkbox.Owner, id string, sp
 	if err := l.landedBefore(ctx); err != nil {
 		return nil, err
 	}
-	entry, err := l.choose()
-	if err != nil {
+	if l.i, err = l.choose(); err != nil {
 		return nil, err
 	}
-	over := rec
+	return l, l.prepare(ctx)
+}
+
+// prepare finds the box of what lands.
+func (l *landing) prepare(ctx context.Context) error {
+	over := l.rec
 	over.Spec.Deadline = 0 // nobody waits for that any more
-	run := r.newRace(over)
+	over.Entries = slices.Clone(over.Entries)
+	run := l.newRace(over)
 	run.letGo() // it does not run: only its box is used
+	// Nor does it write: what it knows of its approaches is older than what the
+	// landing says, and would take that back.
+	run.keeping.ended = true
+	entry := l.entry()
 	i := run.indexOf(entry.Name)
-	box, err := r.boxes.Box(ctx, who, entry.Box)
+	box, err := l.boxes.Box(ctx, l.who, entry.Box)
 	if err != nil || i < 0 {
-		return nil, forkbox.Errorf(forkbox.NotFound, op, "the box of %s is gone", entry.Name).
-			Hint("run the race again: forkbox race rerun %s", rec.Name)
+		return forkbox.Errorf(forkbox.NotFound, "apply race", "the box of %s is gone", entry.Name).
+			Hint("run the race again: forkbox race rerun %s", l.rec.Name)
 	}
 	l.bench, l.result.Approach = run.newBench(i, 0, box), entry.Name
-	return l, nil
+	return nil
 }
+
+// entry is what lands, as it is recorded.
+func (l *landing) entry() forkbox.Entry { return l.rec.Entries[l.i] }
 
 // landedBefore refuses a race of which something has landed, whatever its record
 // says: the daemon may have died before that was written.
@@ -104,45 +120,107 @@ func (l *landing) landedBefore(ctx context.Context) error {
 
 // choose finds the approach that is meant. One that has not passed is landed
 // only by somebody who says yes to that.
-func (l *landing) choose() (forkbox.Entry, error) {
+func (l *landing) choose() (int, error) {
 	const op = "apply race"
 	name := orElse(l.spec.Approach, l.rec.Winner)
 	if name == "" {
-		return forkbox.Entry{}, forkbox.Errorf(forkbox.Invalid, op, "nobody won %s", l.rec.Name).
+		return 0, forkbox.Errorf(forkbox.Invalid, op, "nobody won %s", l.rec.Name).
 			Hint("see why: forkbox race show %s", l.rec.Name).
 			Hint("name the approach that is to land all the same: forkbox race apply %s APPROACH", l.rec.Name)
 	}
-	for _, e := range l.rec.Entries {
-		switch {
-		case e.Name != name:
-			continue
-		case e.Box == "":
-			return e, forkbox.Errorf(forkbox.NotFound, op, "%s never had a box: %s", name, e.Why)
-		case e.Outcome != forkbox.OutcomePassed && !l.spec.Yes && !l.spec.DryRun:
-			return e, forkbox.Errorf(forkbox.Unconfirmed, op, "%s has not passed: %s (%s)", name, e.Outcome, orElse(e.Why, "it was not judged")).
-				Hint("to land it all the same: --yes")
-		}
-		return e, nil
+	i := slices.IndexFunc(l.rec.Entries, func(e forkbox.Entry) bool { return e.Name == name })
+	if i < 0 {
+		return 0, forkbox.Errorf(forkbox.NotFound, op, "%s has no approach %q", l.rec.Name, name).
+			Hint("forkbox race show %s lists them", l.rec.Name)
 	}
-	return forkbox.Entry{}, forkbox.Errorf(forkbox.NotFound, op, "%s has no approach %q", l.rec.Name, name).
-		Hint("forkbox race show %s lists them", l.rec.Name)
+	e := l.rec.Entries[i]
+	good := e.Outcome == forkbox.OutcomePassed || e.Outcome == forkbox.OutcomeFlaky
+	switch {
+	case e.Box == "":
+		return 0, forkbox.Errorf(forkbox.NotFound, op, "%s never had a box: %s", name, e.Why)
+	case !good && !l.spec.Unjudged && !l.spec.DryRun:
+		why := fmt.Sprintf("has not passed: %s (%s)", e.Outcome, orElse(e.Why, "it was not judged"))
+		return 0, forkbox.Errorf(forkbox.Unconfirmed, op, "%s %s", name, why).About(name, why).
+			Hint("to land it all the same: --unjudged")
+	}
+	return i, nil
 }
 
-// run brings the box up to date where it has to be, and lands it.
+// mostUpdates is how often a box is brought up to date and checked again before
+// somebody has to hold reality still.
+const mostUpdates = 3
+
+// run brings the box up to date where it has to be, and lands it. What lands is
+// what was checked: reality is looked at again after each check.
 func (l *landing) run(ctx context.Context) error {
-	if !l.spec.DryRun {
+	if err := l.judged(ctx); err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		drifted, err := l.drift(ctx)
+		if err != nil {
+			return err
+		}
+		if l.result.Drifted = drifted && l.spec.DryRun; !drifted || l.spec.DryRun {
+			if err := l.land(ctx); !errors.Is(err, engine.ErrDrifted) {
+				return err
+			}
+		}
+		if n == mostUpdates {
+			return forkbox.Errorf(forkbox.Conflict, "apply race", "reality keeps changing: %s was brought up to date and checked again %d times, and each time it had changed meanwhile", l.result.Approach, n).
+				Hint("apply it again when nothing else writes to %s", l.bench.box.Dir)
+		}
 		if err := l.update(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// judged makes sure that the box is what was judged, and nothing else. No yes
+// replaces that: who wants what it is now lands the box.
+func (l *landing) judged(ctx context.Context) error {
+	if err := l.clean(ctx, &l.rec, l.i, time.Time{}); err != nil {
+		return err
+	}
+	saved := l.entry().Saved
+	if saved == "" {
+		return nil // nothing has judged it
+	}
+	same, err := l.boxes.StillIs(ctx, l.who, l.bench.box.ID, saved)
+	if err == nil && !same {
+		err = engine.ErrAltered
+	}
+	return l.explain(err)
+}
+
+// explain says what to do about a box that is not what was judged.
+func (l *landing) explain(err error) error {
+	const op = "apply race"
+	box, saved := l.bench.box.Name, l.entry().Saved
+	switch {
+	case errors.Is(err, engine.ErrAltered):
+		const why = "its box was changed since it was judged"
+		return forkbox.Errorf(forkbox.Unconfirmed, op, "%s is not what it was: %s", l.result.Approach, why).About(l.result.Approach, why).
+			Hint("land what was judged: forkbox rollback %s %s, then forkbox race apply %s %s", box, saved, l.rec.Name, l.result.Approach).
+			Hint("or land the box as it is now: forkbox apply %s", box)
+	case forkbox.CodeOf(err) == forkbox.Busy && saved != "":
+		return forkbox.Errorf(forkbox.Busy, op, "something runs in the box of %s, which could change what was judged", l.result.Approach).
+			Hint("end it: forkbox stop %s", box)
+	}
+	return err
+}
+
+// land has reality change.
+func (l *landing) land(ctx context.Context) error {
 	spec := l.spec.ApplySpec
+	spec.Conflict = forkbox.Refuse // one that comes up now has not been checked
 	if spec.Message == "" {
 		spec.Message = fmt.Sprintf("%s of race %s", l.result.Approach, l.rec.Name)
 	}
-	receipt, err := l.boxes.Apply(ctx, l.who, l.bench.box.ID, spec)
+	receipt, err := l.boxes.Land(ctx, l.who, l.bench.box.ID, l.entry().Saved, spec)
 	l.result.Receipt = receipt
 	if receipt.ID == "" {
-		return err
+		return l.explain(err)
 	}
 	return errors.Join(err, l.landed(context.WithoutCancel(ctx), l.result.Approach, receipt.ID))
 }

@@ -25,6 +25,10 @@ func (r *Races) Log(ctx context.Context, who forkbox.Owner, ref, approach string
 		return forkbox.Errorf(forkbox.NotFound, "read the transcript", "%s has no approach %q", rec.Name, approach).
 			Hint("forkbox race show %s lists them", rec.Name)
 	}
+	if approach == "" && rec.State == forkbox.RaceFailed && len(r.texts.list(rec.ID, "")) == 0 {
+		return forkbox.Errorf(forkbox.NotFound, "read the transcript", "the setup of %s failed, and what it printed was not kept", rec.Name).
+			Hint("forkbox race show %s has its last lines", rec.Name)
+	}
 	reader := &logReader{Races: r, rec: rec, approach: approach, follow: follow, yield: yield}
 	return reader.run(ctx)
 }

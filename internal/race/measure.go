@@ -24,10 +24,12 @@ func (r *race) measureAll() {
 		r.takeRounds(benches, m)
 	}
 	r.measureMore(benches)
+	r.cutShort(benches)
 	for _, b := range benches {
 		b.meter.look(b)
+		cpu, peak := b.meter.used()
 		r.edit(b.i, func(e *forkbox.Entry) {
-			e.Phase, e.CPU, e.MemoryPeak = forkbox.PhaseDone, max(e.CPU, b.meter.cpu()), max(e.MemoryPeak, b.meter.peak)
+			e.Phase, e.CPU, e.MemoryPeak = forkbox.PhaseDone, max(e.CPU, cpu), max(e.MemoryPeak, peak)
 		})
 	}
 }
@@ -64,7 +66,7 @@ func newMeasured(m forkbox.Metric) forkbox.Measured {
 // evenOut has no box keep what its steps had started where another one had to
 // make room.
 func (r *race) evenOut(benches []*bench) {
-	if !slices.ContainsFunc(benches, func(b *bench) bool { return b.cut }) {
+	if !slices.ContainsFunc(benches, (*bench).isCut) {
 		return
 	}
 	for _, b := range benches {
@@ -172,6 +174,11 @@ func (b *bench) value(ctx context.Context, m int, kind string, n int) (v float64
 	label := b.label("metric", m, n)
 	if kind != "" {
 		label = b.label("metric", m, kind, n)
+	}
+	if spec.Time {
+		if label, err = b.undisturbed(ctx, label, spec.Command); err != nil {
+			return 0, "", err
+		}
 	}
 	var x forkbox.Exec
 	if spec.Run != "" || len(spec.Argv) > 0 {

@@ -86,18 +86,12 @@ func (b *bench) unjudged(ctx context.Context) (fate, error) {
 	return b.arrive(fate{outcome: forkbox.OutcomePassed}), nil
 }
 
-// savedName is what the snapshot is called of a box as its steps left it.
-const savedName = "steps"
-
 // save keeps the box as its steps left it. After a crash it may be there
 // already, and checks may have written into the box since.
 func (b *bench) save(ctx context.Context) error {
-	s, err := b.boxes.Snapshot(ctx, b.who, b.box.ID, forkbox.SnapshotSpec{Name: savedName, Message: "what the steps of " + b.approachName() + " left"})
-	if forkbox.CodeOf(err) == forkbox.Exists {
-		s, err = b.ledger.Snapshot(ctx, b.box.ID, savedName)
-	}
+	s, err := b.own(ctx, stepsName(b.id), stepsMessage(b.approachName()))
 	if err == nil {
-		b.jot(b.i, func(e *forkbox.Entry) { e.Saved = s.ID })
+		b.jot(b.i, func(e *forkbox.Entry) { e.Saved, e.Unclean = s.ID, true })
 	}
 	return err
 }

@@ -70,6 +70,9 @@ func (r *race) boxSpec(i int) engine.CreateSpec {
 	if a.Net != "" {
 		spec.Net = a.Net
 	}
+	if own := forkbox.Net(a.Net); own == forkbox.NetNone || own == forkbox.NetHost {
+		spec.NetWish = forkbox.NetWish{} // the race's rules and ports have no place there
+	}
 	if len(a.Rules) > 0 { // the first that matches decides: its own come first
 		spec.NetWish.Rules = slices.Concat(a.Rules, spec.NetWish.Rules)
 	}
@@ -107,7 +110,8 @@ const mostNames = 99
 func (r *race) create(ctx context.Context, spec engine.CreateSpec) (box forkbox.Box, err error) {
 	name := spec.Name
 	for n := 2; n <= mostNames; n++ {
-		if box, err = r.boxes.Create(ctx, r.who, spec); forkbox.CodeOf(err) != forkbox.Exists {
+		r.withRoom(func() { box, err = r.boxes.Create(ctx, r.who, spec) })
+		if forkbox.CodeOf(err) != forkbox.Exists {
 			return box, err
 		}
 		suffix := "-" + strconv.Itoa(n)

@@ -23,15 +23,13 @@ type race struct {
 	release         context.CancelFunc // the timer of the deadline
 	over            chan struct{}      // closed when its end is recorded, or left to the next daemon
 	found           map[string]*bench
-	tries           []*bench // by approach; nil where there is no box
 
-	mu sync.Mutex
+	mu    sync.Mutex
+	tries []*bench // by approach; nil where there is no box
 	// rec is the record. Its entries are never changed, only replaced: whoever
 	// was given one may keep it.
-	rec     forkbox.Race
-	begun   map[int]bool // approaches that wait for no room any more
-	passed  bool         // somebody has passed first
-	standby standby
+	rec    forkbox.Race
+	passed bool // somebody has passed first
 	audience
 	keeping keeping
 }
@@ -39,7 +37,7 @@ type race struct {
 func (r *Races) newRace(rec forkbox.Race) *race {
 	run := &race{
 		Races: r, id: rec.ID, name: rec.Name, who: rec.Owner, spec: rec.Spec, rec: rec, over: make(chan struct{}), release: func() {},
-		found: map[string]*bench{}, begun: map[int]bool{}, tries: make([]*bench, len(rec.Spec.Approaches)),
+		found: map[string]*bench{}, tries: make([]*bench, len(rec.Spec.Approaches)),
 	}
 	run.audience.init()
 	run.ctx, run.cancel = context.WithCancelCause(r.ctx)
@@ -131,13 +129,6 @@ func (r *race) say(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tell(forkbox.RaceEvent{Kind: forkbox.RaceNote, Line: line(text)})
-}
-
-// starts notes that an approach waits for no room any more.
-func (r *race) starts(i int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.begun[i] = true
 }
 
 // patience is how long an approach waits for room, in nanoseconds.

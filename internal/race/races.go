@@ -47,9 +47,11 @@ type Boxes interface {
 	RemoveSnapshot(ctx context.Context, who forkbox.Owner, ref string, squash bool) error
 
 	Diff(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (forkbox.Summary, error)
+	DiffSince(ctx context.Context, who forkbox.Owner, ref, point string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (forkbox.Summary, error)
 	Status(ctx context.Context, who forkbox.Owner, ref string) (forkbox.BoxStatus, error)
 	Sync(ctx context.Context, who forkbox.Owner, ref string) (forkbox.SyncResult, error)
-	Apply(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.ApplySpec) (forkbox.Receipt, error)
+	StillIs(ctx context.Context, who forkbox.Owner, ref, snapshot string) (bool, error)
+	Land(ctx context.Context, who forkbox.Owner, ref, snapshot string, spec forkbox.ApplySpec) (forkbox.Receipt, error)
 }
 
 var _ Boxes = (*engine.Engine)(nil)
@@ -62,7 +64,11 @@ type Config struct {
 	Transcripts Transcripts
 	Log         *slog.Logger
 	Now         func() time.Time
+	// Since is when this daemon began; when the process did if zero.
+	Since time.Time
 }
+
+var processBegan = time.Now()
 
 // Races runs them. It is safe for concurrent use.
 type Races struct {
@@ -71,6 +77,7 @@ type Races struct {
 	texts  Transcripts
 	log    *slog.Logger
 	now    func() time.Time
+	since  time.Time
 
 	// ctx ends with Close.
 	ctx   context.Context
@@ -82,6 +89,7 @@ type Races struct {
 	tasks    int              // what goes on in the background
 	live     map[string]*race // those that run, by id
 	landings map[string]*turn // of races that land or go, by id
+	starting map[int]int      // how many are about to run, by owner
 	ended    int              // since the daemon's start
 }
 
@@ -94,9 +102,12 @@ func New(c Config) *Races {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Since.IsZero() {
+		c.Since = processBegan
+	}
 	r := &Races{
-		boxes: c.Boxes, ledger: c.Ledger, texts: c.Transcripts, log: c.Log, now: c.Now,
-		live: map[string]*race{}, landings: map[string]*turn{},
+		boxes: c.Boxes, ledger: c.Ledger, texts: c.Transcripts, log: c.Log, now: c.Now, since: c.Since,
+		live: map[string]*race{}, starting: map[int]int{}, landings: map[string]*turn{},
 	}
 	r.ctx, r.close = context.WithCancelCause(context.Background())
 	return r

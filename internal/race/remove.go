@@ -2,6 +2,7 @@ package race
 
 import (
 	"context"
+	"slices"
 
 	"github.com/forkbox/forkbox"
 )
@@ -15,7 +16,7 @@ func (r *Races) Remove(ctx context.Context, who forkbox.Owner, ref string, force
 		return err
 	}
 	defer end()
-	rec, err := r.find(ctx, who, ref)
+	rec, err := r.findNamed(ctx, who, op, ref)
 	if err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (r *Races) Remove(ctx context.Context, who forkbox.Owner, ref string, force
 
 // removeAll removes what there is of a race, the knowledge of it last.
 func (r *Races) removeAll(ctx context.Context, rec forkbox.Race, force bool) error {
-	boxes, err := r.boxesOf(ctx, rec)
+	boxes, err := r.removable(ctx, rec)
 	if err != nil {
 		return err
 	}
@@ -51,6 +52,30 @@ func (r *Races) removeAll(ctx context.Context, rec forkbox.Race, force bool) err
 		return forkbox.Wrap("remove race", err)
 	}
 	return r.ledger.DeleteRace(ctx, rec.ID)
+}
+
+// removable are the boxes that go with a race: its own, but for the one that
+// another race began at, as a repeated one does; and the one that it began at
+// itself, where that was left by a race that is gone.
+func (r *Races) removable(ctx context.Context, rec forkbox.Race) ([]forkbox.Box, error) {
+	races, err := r.ledger.Races(ctx, &rec.Owner.UID)
+	if err != nil {
+		return nil, err
+	}
+	boxes, err := r.ledger.Boxes(ctx, &rec.Owner.UID)
+	races = slices.DeleteFunc(races, func(other forkbox.Race) bool { return other.ID == rec.ID })
+	needed := func(box forkbox.Box) bool {
+		return slices.ContainsFunc(races, func(other forkbox.Race) bool { return beginsAt(other, box) || other.ID == box.Race })
+	}
+	return slices.DeleteFunc(boxes, func(box forkbox.Box) bool {
+		return box.Race == "" || box.Race != rec.ID && !beginsAt(rec, box) || needed(box)
+	}), err
+}
+
+// beginsAt says whether the approaches of a race began as a snapshot of a box.
+func beginsAt(rec forkbox.Race, box forkbox.Box) bool {
+	id, _, at := forkbox.SplitRef(rec.Point)
+	return at && id == box.ID
 }
 
 const (
@@ -69,7 +94,8 @@ func (r *Races) prune(who forkbox.Owner) {
 		if rec.State == forkbox.RaceRunning {
 			continue
 		}
-		if err := r.texts.remove(rec.ID); err == nil {
+		err := r.texts.remove(rec.ID)
+		if err == nil {
 			err = r.ledger.DeleteRace(r.ctx, rec.ID)
 		}
 		if err != nil && r.ctx.Err() == nil {

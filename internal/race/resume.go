@@ -26,7 +26,7 @@ func (r *Races) Resume(ctx context.Context) error {
 			r.log.Error("cannot go on with a race", "race", rec.ID, "name", rec.Name, "error", err)
 		}
 	}
-	r.inBackground(func() { r.restForgotten(races) })
+	r.inBackground(func() { r.restForgotten(races); r.cleanLater(r.ctx) })
 	return nil
 }
 

@@ -9,9 +9,6 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// pointName is what the snapshot is called that approaches begin as.
-const pointName = "point"
-
 // setup runs what comes before the fork, once.
 func (r *race) setup() error {
 	if len(r.spec.Setup) == 0 || r.record().Point != "" {
@@ -91,10 +88,7 @@ func (b *bench) prepare() error {
 			return b.setupFailed(c, x)
 		}
 	}
-	s, err := b.boxes.Snapshot(b.trial, b.who, b.box.ID, forkbox.SnapshotSpec{Name: pointName, Message: "where the approaches of race " + b.name + " begin"})
-	if forkbox.CodeOf(err) == forkbox.Exists {
-		s, err = b.ledger.Snapshot(b.trial, b.box.ID, pointName)
-	}
+	s, err := b.own(b.trial, pointName(b.id), "where the approaches of race "+b.name+" begin")
 	if err != nil {
 		return err
 	}

@@ -2,54 +2,33 @@ package race
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
+
+	"github.com/forkbox/forkbox"
 )
 
-// standby is the boxes of approaches that are judged, and stay as they are: what
-// their steps have started may be needed when they are measured, or checked once
-// more. Where others of the race wait for room they have to make it.
-type standby struct {
-	boxes []*bench
-	watch bool
-}
+// Boxes of approaches that are judged stand by as they are: what their steps
+// have started may be needed when they are measured, or checked once more. But
+// where another one of the race waits for room on the host they have to make it,
+// or it would wait for them, and they for it.
 
-// roomEvery is how often it is looked whether somebody waits for room, as long
-// as approaches have not begun.
+// roomEvery is how often it is looked what keeps a command from beginning.
 const roomEvery = 50 * time.Millisecond
 
-// standBy keeps the box of an approach until it is needed again.
-func (r *race) standBy(b *bench) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.standby.boxes = append(r.standby.boxes, b)
-	if len(r.begun) < len(r.spec.Approaches) {
-		r.watchRoom()
-	}
-}
-
-// watchRoom is called with mu held.
-func (r *race) watchRoom() {
-	if r.standby.watch {
-		return
-	}
-	r.standby.watch = true
-	r.inBackground(func() {
-		for r.othersWait() {
+// withRoom does something that may have to wait for room.
+func (r *race) withRoom(do func()) {
+	done := make(chan struct{})
+	go func() {
+		for wait(r.trial, done, roomEvery) {
 			if r.roomIsShort() {
 				r.makeRoom()
 			}
-			if !wait(r.trial, nil, roomEvery) {
-				return
-			}
 		}
-	})
-}
-
-// othersWait says whether approaches have not begun yet.
-func (r *race) othersWait() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.begun) < len(r.spec.Approaches)
+	}()
+	do()
+	close(done)
 }
 
 // roomIsShort says whether something of the owner's waits for the host.
@@ -69,24 +48,36 @@ func (r *race) roomIsShort() bool {
 // makeRoom stops the boxes that stand by.
 func (r *race) makeRoom() {
 	r.mu.Lock()
-	boxes := r.standby.boxes
-	r.standby.boxes = nil
+	boxes := slices.DeleteFunc(slices.Clone(r.tries), func(b *bench) bool { return b == nil || !b.judged })
 	r.mu.Unlock()
 	for _, b := range boxes {
 		b.makeRoom(r.trial)
 	}
 }
 
-// makeRoom stops the box, unless something is run in it that an earlier daemon
-// began.
+// makeRoom stops the box, unless something is run in it, or was begun there by
+// an earlier daemon.
 func (b *bench) makeRoom(ctx context.Context) {
-	for _, x := range b.known {
-		if x.Exit == nil {
-			return
-		}
+	if !b.use.TryLock() {
+		return
+	}
+	defer b.use.Unlock()
+	began := func(x forkbox.Exec) bool { return x.Exit == nil }
+	if b.rests || slices.ContainsFunc(slices.Collect(maps.Values(b.known)), began) {
+		return
 	}
 	b.meter.look(b)
 	ps, err := b.boxes.Processes(ctx, b.who, b.box.ID)
-	b.cut = err != nil || len(ps) > 1
+	b.mu.Lock()
+	b.cut = b.cut || err != nil || len(ps) > 1
+	b.mu.Unlock()
 	b.halt()
+	b.rests = true
+}
+
+// isCut says whether what the steps had started was ended to make room.
+func (b *bench) isCut() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.cut
 }

@@ -25,6 +25,11 @@ func (r *Races) Start(ctx context.Context, who forkbox.Owner, spec forkbox.RaceS
 	if err := r.acceptable(ctx, who, spec); err != nil {
 		return forkbox.Race{}, err
 	}
+	leave, err := r.roomFor(who.UID)
+	if err != nil {
+		return forkbox.Race{}, err
+	}
+	defer leave()
 	rec := r.newRecord(who, spec)
 	if err := r.startingPoint(ctx, who, &rec); err != nil {
 		return forkbox.Race{}, err
@@ -118,6 +123,10 @@ func (r *Races) startingPoint(ctx context.Context, who forkbox.Owner, rec *forkb
 			return err
 		}
 	}
+	if t := rec.Spec.Start.Template; t != "" {
+		_, err := r.ledger.Template(ctx, who.UID, t)
+		return err
+	}
 	name, snapshot, at := forkbox.SplitRef(rec.Spec.Start.From)
 	if !at {
 		return nil
@@ -167,9 +176,6 @@ func (r *Races) repeats(ctx context.Context, who forkbox.Owner, rec *forkbox.Rac
 
 // addNamed records a race, under a name that is free when the user gave none.
 func (r *Races) addNamed(ctx context.Context, rec forkbox.Race) (forkbox.Race, error) {
-	if err := r.roomFor(rec.Owner.UID); err != nil {
-		return rec, err
-	}
 	if rec.Name != "" {
 		return rec, r.ledger.AddRace(ctx, rec)
 	}
@@ -183,21 +189,30 @@ func (r *Races) addNamed(ctx context.Context, rec forkbox.Race) (forkbox.Race, e
 	return rec, err
 }
 
-// roomFor refuses a race of somebody of whom too many run.
-func (r *Races) roomFor(uid int) error {
+// roomFor refuses a race of somebody of whom too many run. The place is kept
+// until leave is called, when the race itself is counted: of many that are
+// started at once none slips through.
+func (r *Races) roomFor(uid int) (leave func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := 0
+	n := r.starting[uid]
 	for _, other := range r.live {
 		if other.who.UID == uid {
 			n++
 		}
 	}
-	if n < mostRunning {
-		return nil
+	if n >= mostRunning {
+		return nil, forkbox.Errorf(forkbox.Busy, "start race", "%d races of yours run already", n).
+			Hint("wait for one of them, or cancel one: forkbox race ls")
 	}
-	return forkbox.Errorf(forkbox.Busy, "start race", "%d races of yours run already", n).
-		Hint("wait for one of them, or cancel one: forkbox race ls")
+	r.starting[uid]++
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.starting[uid]--; r.starting[uid] == 0 {
+			delete(r.starting, uid)
+		}
+	}, nil
 }
 
 // newID is random, so that an id is never used twice.

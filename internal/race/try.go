@@ -38,14 +38,16 @@ const mostLost = 3
 
 // try has an approach run until it is judged, or out of the race.
 func (r *race) try(i int) {
-	defer r.starts(i)
 	if r.entry(i).Outcome != "" { // before the daemon died
-		r.tries[i] = r.take(i)
+		b := r.take(i)
+		if r.seat(i, b); b != nil {
+			b.judgeAnew()
+		}
 		return
 	}
 	for lost := 0; ; {
 		b, f := r.attempt(i)
-		r.tries[i] = b
+		r.seat(i, b)
 		switch {
 		case f.left || r.closing():
 			return
@@ -63,17 +65,38 @@ func (r *race) try(i int) {
 	}
 }
 
+// seat notes the box of an approach.
+func (r *race) seat(i int, b *bench) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tries[i] = b
+}
+
 // attempt runs an approach once.
 func (r *race) attempt(i int) (*bench, fate) {
 	b, err := r.place(i)
 	if err != nil {
-		return b, fateOf(r.blame(r.trial, err))
+		f := fateOf(r.blame(r.trial, err))
+		if f.outcome == forkbox.OutcomeTimedOut {
+			f.why = "the race's deadline came before there was room for it"
+		}
+		return b, f
 	}
 	f, err := b.perform(r.trial)
 	if err != nil {
-		f = fateOf(r.blame(r.trial, err))
+		if f = fateOf(r.blame(r.trial, err)); f.outcome == forkbox.OutcomeTimedOut {
+			f.why = "the race's deadline came before its " + tardy(r.entry(i).Phase)
+		}
 	}
 	return b, f
+}
+
+// tardy is what an approach had not done yet.
+func tardy(p forkbox.Phase) string {
+	if p == forkbox.PhaseChecking {
+		return "checks had ended"
+	}
+	return "steps had ended"
 }
 
 // anew has an approach begin again. That is written down before its box goes:
@@ -90,7 +113,7 @@ func (r *race) anew(i int, b *bench, f fate) error {
 	if err := r.keepNow(); err != nil {
 		return err
 	}
-	r.tries[i] = nil
+	r.seat(i, nil)
 	return b.remove()
 }
 
@@ -107,11 +130,14 @@ func (r *race) end(i int, b *bench, f fate) {
 			e.Phase = forkbox.PhaseMeasuring
 		}
 		if b != nil {
-			e.CPU, e.MemoryPeak = max(e.CPU, b.meter.cpu()), max(e.MemoryPeak, b.meter.peak)
+			cpu, peak := b.meter.used()
+			e.CPU, e.MemoryPeak = max(e.CPU, cpu), max(e.MemoryPeak, peak)
 		}
 	})
 	if b != nil {
-		r.standBy(b)
+		r.mu.Lock()
+		b.judged = true
+		r.mu.Unlock()
 	}
 }
 

@@ -10,46 +10,73 @@ import (
 	"github.com/forkbox/forkbox/internal/rank"
 )
 
-// update brings the box up to date, where reality has changed since it was
-// forked, and has the checks that must pass say that it is still good. If it is
-// not, the box is as it was before.
-func (l *landing) update(ctx context.Context) error {
-	status, err := l.boxes.Status(ctx, l.who, l.bench.box.ID)
-	if err != nil || !l.drifted(status) {
-		return err
-	}
-	before, err := l.snapshot(ctx)
+// drift says whether reality changed anything that matters to what lands.
+func (l *landing) drift(ctx context.Context) (bool, error) {
+	s, err := l.boxes.Status(ctx, l.who, l.bench.box.ID)
 	if err != nil {
+		return false, err
+	}
+	matters := slices.DeleteFunc(slices.Clone(s.Drift), func(d forkbox.Drift) bool {
+		return (s.Root == "" || !forkbox.Within(d.Path, s.Root)) && !(d.Both && (l.spec.All || l.spec.Names(d.Path)))
+	})
+	conflict := slices.ContainsFunc(matters, func(d forkbox.Drift) bool { return d.Outcome == "conflict" })
+	if conflict && l.spec.Conflict != forkbox.Refuse {
+		return true, forkbox.Errorf(forkbox.Unsupported, "apply race", "a race lands what its checks have passed, and no choice between two versions is that").
+			Hint("say which version lands, without its checks: forkbox apply --conflict=%s %s", l.spec.Conflict, l.bench.box.Name)
+	}
+	return s.Partial || len(matters) > 0, nil
+}
+
+// update brings the box up to date with reality and has the checks that must
+// pass say that it is still good: then that is what was judged. If it is not,
+// the box is as it was before. The record says that this goes on, so that no
+// daemon that comes after a crash takes what it finds for what was judged.
+func (l *landing) update(ctx context.Context) error {
+	if err := l.open(ctx); err != nil {
 		return err
 	}
-	defer l.forget(ctx, before)
-	err = l.sync(ctx)
+	before, since := l.entry().Saved, l.now()
+	synced, err := l.renew(ctx)
 	if err == nil {
-		err = l.recheck(ctx)
+		err = l.amend(ctx, &l.rec, l.i, func(e *forkbox.Entry) { e.Saved, e.Unclean = synced.ID, false })
 	}
 	if err == nil {
+		l.forget(ctx, l.who, l.bench.box.ID, before)
 		return nil
 	}
-	_, back := l.boxes.Rollback(context.WithoutCancel(ctx), l.who, l.bench.box.ID, forkbox.RollbackSpec{To: before.ID, Force: true})
-	return errors.Join(err, back)
+	l.rec.Entries[l.i].Saved, l.rec.Entries[l.i].Unclean = before, true
+	l.bench.halt() // what a check left running
+	return errors.Join(err, l.clean(ctx, &l.rec, l.i, since))
 }
 
-// drifted says whether reality changed anything that matters to what lands.
-func (l *landing) drifted(s forkbox.BoxStatus) bool {
-	return s.Partial || slices.ContainsFunc(s.Drift, func(d forkbox.Drift) bool {
-		return s.Root != "" && forkbox.Within(d.Path, s.Root) || d.Both && (l.spec.All || l.spec.Names(d.Path))
-	})
-}
-
-func (l *landing) snapshot(ctx context.Context) (forkbox.Snapshot, error) {
-	return l.boxes.Snapshot(ctx, l.who, l.bench.box.ID, forkbox.SnapshotSpec{Message: "before race " + l.rec.Name + " lands"})
-}
-
-func (l *landing) forget(ctx context.Context, s forkbox.Snapshot) {
-	err := l.boxes.RemoveSnapshot(context.WithoutCancel(ctx), l.who, l.bench.box.ID+"@"+s.ID, false)
-	if err != nil {
-		l.log.Warn("cannot remove a snapshot", "box", l.bench.box.ID, "snapshot", s.ID, "error", err)
+// open writes down that the box is about to be something else than what was
+// judged. Of one that nothing judged, what it is now is saved.
+func (l *landing) open(ctx context.Context) error {
+	saved := l.entry().Saved
+	if saved == "" {
+		l.bench.halt()
+		s, err := l.bench.newOwn(ctx, stepsName(l.rec.ID), stepsMessage(l.result.Approach))
+		if err != nil {
+			return err
+		}
+		saved = s.ID
 	}
+	return l.amend(ctx, &l.rec, l.i, func(e *forkbox.Entry) { e.Saved, e.Unclean = saved, true })
+}
+
+// renew is the box brought up to date and checked, without what checks wrote.
+func (l *landing) renew(ctx context.Context) (s forkbox.Snapshot, err error) {
+	if err := l.sync(ctx); err != nil {
+		return s, err
+	}
+	if s, err = l.bench.newOwn(ctx, syncedName(l.rec.ID), syncedMessage(l.result.Approach)); err != nil {
+		return s, err
+	}
+	l.result.Checked = nil
+	if err := l.checkAgain(ctx); err != nil {
+		return s, err
+	}
+	return s, l.rollBackTo(context.WithoutCancel(ctx), l.who, l.bench.box.ID, s.ID, false)
 }
 
 func (l *landing) sync(ctx context.Context) error {
@@ -57,7 +84,7 @@ func (l *landing) sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.result.Synced = &synced
+	l.tellSynced(synced)
 	if len(synced.Conflicts) == 0 {
 		return nil
 	}
@@ -68,25 +95,22 @@ func (l *landing) sync(ctx context.Context) error {
 	return bad
 }
 
-// recheck runs the checks that must pass again. What they write is thrown away.
-func (l *landing) recheck(ctx context.Context) error {
-	if !slices.ContainsFunc(l.rec.Spec.Checks, func(c forkbox.RaceCheck) bool { return c.Must }) {
-		return nil
+// tellSynced adds to what was told of reality's changes.
+func (l *landing) tellSynced(s forkbox.SyncResult) {
+	if was := l.result.Synced; was != nil {
+		s.Merged = distinct(was.Merged, s.Merged)
+		s.Taken = distinct(was.Taken, s.Taken)
 	}
-	synced, err := l.snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	defer l.forget(ctx, synced)
-	failed := l.checkAgain(ctx)
-	l.bench.halt()
-	back, err := l.boxes.Rollback(context.WithoutCancel(ctx), l.who, l.bench.box.ID, forkbox.RollbackSpec{To: synced.ID, Force: true})
-	if err == nil {
-		l.forget(ctx, back.Kept)
-	}
-	return errors.Join(failed, err)
+	l.result.Synced = &s
 }
 
+func distinct(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// checkAgain runs the checks that must pass again.
 func (l *landing) checkAgain(ctx context.Context) error {
 	for n, spec := range l.rec.Spec.Checks {
 		if !spec.Must {
