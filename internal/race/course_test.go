@@ -225,8 +225,9 @@ func TestSeedDecidesTheOrder(t *testing.T) {
 		w.run(forkbox.RaceSpec{Approaches: approaches("a=x", "b=x", "c=x", "d=x", "e=x", "f=x"), Parallel: 1, Seed: seed})
 		return strings.Join(w.host.log, " ")
 	}
-	if order(7) != order(7) || order(7) == order(8) {
-		t.Error(order(7), order(7), order(8))
+	first, again, other := order(7), order(7), order(8)
+	if first != again || first == other {
+		t.Error(first, again, other)
 	}
 }
 
