@@ -52,7 +52,7 @@ var allowed = map[string][]string{
 	"/internal/rank":            {""},
 	"/internal/risk":            {""},
 	"/internal/racefile":        {""},
-	"/internal/racepage":        {""},
+	"/internal/racepage":        {"", "/internal/patch"},
 	"/internal/race":            {"", "/internal/engine", "/internal/rank", "/internal/risk"},
 	"/internal/server":          {"", "/client", "/internal/engine", "/internal/wire"},
 	"/internal/provider/native": {"", "/internal/linux", "/internal/hostload", "/internal/wire", "/internal/layers", "/internal/change", "/internal/secrets", "/internal/execlog", "/internal/freezer", "/internal/cgroup", "/internal/pool", "/internal/oci"},

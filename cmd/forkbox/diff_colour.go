@@ -3,8 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"strconv"
-	"strings"
 
 	"github.com/forkbox/forkbox/internal/patch"
 )
@@ -69,32 +67,13 @@ func (p *patchPainter) noNewline(line []byte) {
 
 // hunk reads "@@ -1,7 +1,6 @@ section".
 func (p *patchPainter) hunk(line []byte) {
-	p.old, p.new = hunkLines(string(line))
+	p.old, p.new = patch.HunkLines(string(line))
 	head, section := line, []byte("\n")
 	if end := bytes.Index(line[3:], []byte(" @@")); end >= 0 {
 		head, section = line[:end+6], line[end+6:]
 	}
 	p.span(cyan, head)
 	p.put("", section)
-}
-
-// hunkLines is how many lines a hunk has of the old and of the new file.
-func hunkLines(header string) (old, new int) {
-	fields := strings.Fields(header)
-	if len(fields) < 3 {
-		return 0, 0
-	}
-	return rangeLines(fields[1]), rangeLines(fields[2])
-}
-
-// rangeLines reads "-1,7": 7. Without a comma it is one line.
-func rangeLines(field string) int {
-	_, count, found := strings.Cut(field, ",")
-	if !found {
-		return 1
-	}
-	n, _ := strconv.Atoi(count)
-	return n
 }
 
 // flush writes a run of changed lines. Where as many were added as removed,

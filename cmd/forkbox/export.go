@@ -33,7 +33,7 @@ when all of it is, and not before.`,
 	return cmd
 }
 
-// exported is the document of export --json.
+// exported is the document of whatever writes a file, with --json.
 type exported struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
@@ -50,13 +50,20 @@ func (a *app) export(ctx context.Context, ref, file string) error {
 		return forkbox.Errorf(forkbox.Invalid, op, "stdout cannot have both the archive and the document of --json").
 			Hint("name a file: forkbox export -o FILE --json %s", ref)
 	}
-	moved := &flow{what: "exporting " + printable(ref)}
+	return a.deliver(ctx, "exporting "+printable(ref), file, toStdout, func(ctx context.Context, w io.Writer) error {
+		return a.client().Export(ctx, ref, w)
+	})
+}
+
+// deliver writes something to a file, or to stdout, and says how much it was.
+func (a *app) deliver(ctx context.Context, what, file string, toStdout bool, write func(context.Context, io.Writer) error) error {
+	moved := &flow{what: what}
 	err := a.tidily(ctx, moved.text, func(ctx context.Context) error {
-		write := func(w io.Writer) error { return a.client().Export(ctx, ref, moved.writer(w)) }
+		put := func(w io.Writer) error { return write(ctx, moved.writer(w)) }
 		if toStdout {
-			return write(a.stdout)
+			return put(a.stdout)
 		}
-		return writeWhole(file, write)
+		return writeWhole(file, put)
 	})
 	switch {
 	case err != nil:

@@ -3,8 +3,9 @@ package racepage
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 	"strings"
+
+	"github.com/forkbox/forkbox/internal/patch"
 )
 
 // line is one of a patch. Tone is its class: added, removed, hunk, head, or none
@@ -58,27 +59,8 @@ func (p *patchReader) tone(text string) string {
 		p.new--
 		return ""
 	case strings.HasPrefix(text, "@@ "):
-		p.old, p.new = hunkLines(text)
+		p.old, p.new = patch.HunkLines(text)
 		return "hunk"
 	}
 	return "head"
-}
-
-// hunkLines reads "@@ -1,7 +1,6 @@ section".
-func hunkLines(header string) (old, new int) {
-	fields := strings.Fields(header)
-	if len(fields) < 3 {
-		return 0, 0
-	}
-	return rangeLines(fields[1]), rangeLines(fields[2])
-}
-
-// rangeLines reads "-1,7": 7. Without a comma it is one line.
-func rangeLines(field string) int {
-	_, count, found := strings.Cut(field, ",")
-	if !found {
-		return 1
-	}
-	n, _ := strconv.Atoi(count)
-	return n
 }
