@@ -33,7 +33,7 @@ when all of it is, and not before.`,
 	return cmd
 }
 
-// exported is the document of whatever writes a file, with --json.
+// exported is the document of export --json.
 type exported struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
@@ -50,20 +50,13 @@ func (a *app) export(ctx context.Context, ref, file string) error {
 		return forkbox.Errorf(forkbox.Invalid, op, "stdout cannot have both the archive and the document of --json").
 			Hint("name a file: forkbox export -o FILE --json %s", ref)
 	}
-	return a.deliver(ctx, "exporting "+printable(ref), file, toStdout, func(ctx context.Context, w io.Writer) error {
-		return a.client().Export(ctx, ref, w)
-	})
-}
-
-// deliver writes something to a file, or to stdout, and says how much it was.
-func (a *app) deliver(ctx context.Context, what, file string, toStdout bool, write func(context.Context, io.Writer) error) error {
-	moved := &flow{what: what}
+	moved := &flow{what: "exporting " + printable(ref)}
 	err := a.tidily(ctx, moved.text, func(ctx context.Context) error {
-		put := func(w io.Writer) error { return write(ctx, moved.writer(w)) }
+		write := func(w io.Writer) error { return a.client().Export(ctx, ref, moved.writer(w)) }
 		if toStdout {
-			return put(a.stdout)
+			return write(a.stdout)
 		}
-		return writeWhole(file, put)
+		return writeWhole(file, write)
 	})
 	switch {
 	case err != nil:

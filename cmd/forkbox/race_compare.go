@@ -43,13 +43,27 @@ func (a *app) compareRace(ctx context.Context, ref, file string) error {
 		return forkbox.Errorf(forkbox.Invalid, "compare", "stdout cannot have both the page and the document of --json").
 			Hint("name a file: forkbox race compare %s --html FILE --json", ref)
 	}
-	return a.deliver(ctx, "comparing "+printable(ref), file, toStdout, func(ctx context.Context, w io.Writer) error {
+	moved := &flow{what: "comparing " + printable(ref)}
+	err := a.tidily(ctx, moved.text, func(ctx context.Context) error {
 		page, err := a.racePage(ctx, ref)
 		if err != nil {
 			return err
 		}
-		return forkbox.Wrap("write the page", racepage.Write(w, page))
+		write := func(w io.Writer) error { return racepage.Write(moved.writer(w), page) }
+		if toStdout {
+			return forkbox.Wrap("print", write(a.stdout))
+		}
+		return writeWhole(file, write)
 	})
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.printJSON(exported{file, moved.done.Load()})
+	case !toStdout:
+		a.say("%s: %s", printable(file), size(moved.done.Load()))
+	}
+	return nil
 }
 
 // racePage gathers what each approach changed. A box that is gone leaves its
