@@ -72,6 +72,13 @@ func (p *Process) Wait() error {
 	}
 }
 
+// Ended says whether Wait has seen it end.
+func (p *Process) Ended() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fd < 0
+}
+
 func (p *Process) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

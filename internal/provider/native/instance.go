@@ -139,7 +139,7 @@ func (i *instance) call(ctx context.Context, req request, files ...*os.File) (re
 		}
 		return rep, nil
 	case <-i.done:
-		return reply{}, gone(req.Verb, errors.New("the box has ended"))
+		return reply{}, gone(req.Verb, errEnded)
 	case <-ctx.Done():
 		i.forget(req.Number, answer)
 		return reply{}, ctx.Err()
@@ -160,6 +160,16 @@ func (i *instance) forget(number int, answer chan reply) {
 
 func gone(v verb, err error) error {
 	return forkbox.Errorf(forkbox.Busy, string(v)+" in the box", "%w", err)
+}
+
+var errEnded = errors.New("the box has ended")
+
+// unlessEnded is an error, or that the box has ended: then that is why.
+func (i *instance) unlessEnded(v verb, err error) error {
+	if i.process.Ended() {
+		return gone(v, errEnded)
+	}
+	return err
 }
 
 func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, owner forkbox.Owner, stdio forkbox.Stdio, log *os.File, logCap int64) error {
@@ -184,7 +194,7 @@ func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, o
 	}
 	entry, err := i.into(id, spec.Limits, args)
 	if err != nil {
-		return err
+		return i.unlessEnded(doExec, err)
 	}
 	if entry != nil {
 		defer entry.Close()
