@@ -36,7 +36,9 @@ func (g *Gate) Close() error {
 	g.cancel()
 	g.endAll()
 	g.link.close()
-	g.stack.Destroy()
+	if s := g.stack.Load(); s != nil {
+		s.Destroy()
+	}
 	g.log.close()
 	return nil
 }
@@ -54,13 +56,21 @@ func (g *Gate) endAll() {
 		for _, f := range g.flows.list() {
 			f.stop()
 		}
-		for _, endpoint := range g.stack.RegisteredEndpoints() {
-			endpoint.Abort()
-		}
+		g.abortAll()
 		select {
 		case <-over:
 			return
 		case <-time.After(pause):
 		}
+	}
+}
+
+func (g *Gate) abortAll() {
+	s := g.stack.Load()
+	if s == nil {
+		return
+	}
+	for _, endpoint := range s.RegisteredEndpoints() {
+		endpoint.Abort()
 	}
 }

@@ -49,10 +49,12 @@ func (g *Gate) Stats() Stats {
 		In:        g.in.Load(),
 		Out:       g.out.Load(),
 		Dropped:   g.link.dropped.Load(),
-		HalfOpen:  int64(g.stack.Stats().TCP.ForwardMaxInFlightDrop.Value()),
 		Pins:      g.pins.count(),
 		StandIns:  g.stands.count(),
 		Questions: g.asked.Load(),
+	}
+	if stack := g.stack.Load(); stack != nil {
+		s.HalfOpen = int64(stack.Stats().TCP.ForwardMaxInFlightDrop.Value())
 	}
 	for _, f := range g.flows.list() {
 		s.In += f.in.Load()

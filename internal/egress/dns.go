@@ -11,6 +11,7 @@ import (
 	"github.com/miekg/dns"
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
 const (
@@ -28,14 +29,20 @@ type nameServer struct {
 	conn *gonet.UDPConn
 }
 
-func (g *Gate) listenDNS(addr netip.Addr) error {
+func (g *Gate) listenDNS(s *stack.Stack, addr netip.Addr) (*nameServer, error) {
 	at := tcpip.FullAddress{NIC: nic, Addr: fromAddr(addr), Port: dnsPort}
-	conn, err := gonet.DialUDP(g.stack, &at, nil, protocolOf(addr))
+	conn, err := gonet.DialUDP(s, &at, nil, protocolOf(addr))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	g.names = append(g.names, &nameServer{g, conn})
-	return nil
+	return &nameServer{g, conn}, nil
+}
+
+// start answers from now on, unless it is too late.
+func (s *nameServer) start() {
+	if !s.gate.spawn(s.run) {
+		s.conn.Close()
+	}
 }
 
 // run answers questions that come by UDP.

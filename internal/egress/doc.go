@@ -8,6 +8,8 @@
 //	          for it. One goroutine per box, parked in Go's poller.
 //	filter    looks at each packet before the stack does: TCP and UDP go on, an
 //	          echo request for the gateway too, all else is refused here.
+//	stack     speaks the protocols. It is made when the first packet gets this
+//	          far, or a teammate connects: an idle box has none.
 //	tcp, udp  hear of each new connection or session, before it is accepted.
 //	way       decides: it asks pins which names an address was given out for,
 //	          standIns which refused name or teammate an address stands for, and

@@ -24,7 +24,17 @@ func (g *Gate) admit(raw []byte) bool {
 		g.refusePacket(p, "it is for an address that never leaves a host", false)
 		return false
 	}
-	return g.admitProtocol(p)
+	return g.admitProtocol(p) && g.hasStack()
+}
+
+// hasStack makes sure that there is a stack to see a packet. Where it cannot be
+// made the packet is lost, as packets are: who sent it repeats it.
+func (g *Gate) hasStack() bool {
+	_, err := g.needStack()
+	if err != nil {
+		g.link.dropped.Add(1)
+	}
+	return err == nil
 }
 
 func (g *Gate) admitProtocol(p packet) bool {

@@ -19,7 +19,6 @@ type flow struct {
 	release func()       // the pin
 	held    func() int64 // bytes in buffers
 	in, out atomic.Int64
-	told    chan struct{} // its beginning is on record
 
 	mu     sync.Mutex
 	record forkbox.Conn
@@ -40,32 +39,17 @@ func (g *Gate) reserve() bool {
 func (g *Gate) vacate() { g.open.Add(-1) }
 
 // start has an allowed attempt on record, with the process that made it where
-// that can be told. It does not wait for that.
-func (g *Gate) start(w way, by *asked, cut func(), held func() int64) *flow {
-	f := &flow{gate: g, cut: cut, held: held, told: make(chan struct{}), record: g.log.begin(w.verdict, forkbox.ConnOpen)}
+// that can be told.
+func (g *Gate) start(w way, by forkbox.Who, cut func(), held func() int64) *flow {
+	f := &flow{gate: g, cut: cut, held: held, record: g.log.begin(w.verdict, forkbox.ConnOpen)}
+	setWho(&f.record, by)
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.release = g.pins.hold(w.verdict.Target.Addr)
 	f.by = g.pins.aliases(w.verdict.Target.Addr, w.verdict.Target.Host)
 	g.flows.add(f)
 	g.recheck(f, w.under)
-	select {
-	case <-by.done:
-		f.tell(by)
-	default:
-		go f.tell(by)
-	}
+	g.cfg.Record(f.snapshot())
 	return f
-}
-
-// tell has the beginning on record once it is known whose it is.
-func (f *flow) tell(by *asked) {
-	defer close(f.told)
-	<-by.done
-	f.mu.Lock()
-	setWho(&f.record, by.who)
-	record := f.record
-	f.mu.Unlock()
-	f.gate.cfg.Record(record)
 }
 
 func (f *flow) snapshot() forkbox.Conn {
@@ -96,7 +80,6 @@ func (f *flow) end() {
 	f.cancel()
 	f.gate.flows.remove(f)
 	f.release()
-	<-f.told
 	f.mu.Lock()
 	if f.record.State == forkbox.ConnOpen {
 		f.record.State = forkbox.ConnClosed

@@ -27,7 +27,7 @@ func (l *log) fold(v forkbox.NetVerdict, state forkbox.ConnState, from *socket) 
 	}
 	var who forkbox.Who
 	if from != nil {
-		who, _ = l.ask(*from)
+		who = l.ask(*from)
 	}
 	if conn, fresh := l.first(v, state, who); fresh {
 		l.cfg.Record(conn)
@@ -79,6 +79,7 @@ func (l *log) first(v forkbox.NetVerdict, state forkbox.ConnState, who forkbox.W
 	conn := l.begin(v, state)
 	setWho(&conn, who)
 	l.folds[key] = &fold{conn: conn, last: time.Now()}
+	l.wind()
 	return conn, true
 }
 

@@ -13,7 +13,8 @@ import (
 // Gate is what a running box's traffic goes through.
 type Gate struct {
 	cfg    Config
-	stack  *stack.Stack
+	stack  atomic.Pointer[stack.Stack] // nil until somebody needs it
+	making sync.Mutex                  // the stack
 	link   *link
 	log    *log
 	pins   *pins
@@ -40,7 +41,6 @@ type Gate struct {
 	mu     sync.Mutex
 	closed bool
 	work   sync.WaitGroup
-	names  []*nameServer
 }
 
 const (
@@ -74,14 +74,7 @@ func Open(cfg Config) (*Gate, error) {
 		return nil, forkbox.Errorf(forkbox.Internal, "open the box's gate", "its device: %w", err)
 	}
 	g.link, link.admit = link, g.admit
-	if err := g.newStack(); err != nil {
-		cfg.Device.Close()
-		return nil, forkbox.Errorf(forkbox.Internal, "open the box's gate", "%w", err)
-	}
 	g.log = newLog(&g.cfg)
-	for _, server := range g.names {
-		g.spawn(server.run)
-	}
 	go link.run()
 	return g, nil
 }

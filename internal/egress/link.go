@@ -35,31 +35,52 @@ func newLink(file *os.File) (*link, error) {
 // the gate hold 64 KiB for each.
 const keepFrom = 16 << 10
 
-// run reads packets until the device is closed or gone.
+// run reads packets until the device is closed or gone. While there is no stack
+// it holds no buffer: many boxes never send more than their kernel's greetings.
 func (l *link) run() {
 	defer close(l.done)
-	room := buffer.NewViewSize(buffer.MaxChunkSize)
+	var room *buffer.View
 	for {
+		if room == nil {
+			if !l.IsAttached() && !l.await() {
+				return
+			}
+			room = buffer.NewViewSize(buffer.MaxChunkSize)
+		}
 		n, err := l.file.Read(room.AsSlice())
 		if err != nil {
 			return
 		}
-		packet := room.AsSlice()[:n]
-		if !l.admit(packet) {
-			continue
-		}
-		protocol := header.IPv4ProtocolNumber
-		if packet[0]>>4 == 6 {
-			protocol = header.IPv6ProtocolNumber
-		}
-		if n < keepFrom {
-			l.deliver(protocol, buffer.NewViewWithData(packet))
-			continue
-		}
-		room.CapLength(n)
-		l.deliver(protocol, room)
-		room = buffer.NewViewSize(buffer.MaxChunkSize)
+		room = l.take(room, n)
 	}
+}
+
+// await waits for a packet, and says whether there can be one.
+func (l *link) await() bool { return l.raw.Read(readable) == nil }
+
+// take hands a packet to the stack, and returns the room that it lies in if that
+// is to be used again.
+func (l *link) take(room *buffer.View, n int) *buffer.View {
+	packet := room.AsSlice()[:n]
+	switch {
+	case l.admit(packet):
+	case l.IsAttached():
+		return room
+	default:
+		room.Release()
+		return nil
+	}
+	protocol := header.IPv4ProtocolNumber
+	if packet[0]>>4 == 6 {
+		protocol = header.IPv6ProtocolNumber
+	}
+	if n < keepFrom {
+		l.deliver(protocol, buffer.NewViewWithData(packet))
+		return room
+	}
+	room.CapLength(n)
+	l.deliver(protocol, room)
+	return nil
 }
 
 func (l *link) deliver(protocol tcpip.NetworkProtocolNumber, view *buffer.View) {

@@ -26,6 +26,12 @@ func readFD(fd int, buf []byte) (int, error) {
 	}
 }
 
+// readable says whether a read would not wait, be it for a packet or an error.
+func readable(fd uintptr) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	return n > 0 || err != nil && err != unix.EINTR
+}
+
 // shutdown ends a socket that may still be connecting: whoever waits for it
 // hears of it.
 func shutdown(raw syscall.RawConn) {

@@ -15,6 +15,8 @@ func writev(fd int, parts [][]byte) error {
 
 func readFD(fd int, buf []byte) (int, error) { return syscall.Read(fd, buf) }
 
+func readable(uintptr) bool { return true }
+
 func shutdown(raw syscall.RawConn) {
 	raw.Control(func(fd uintptr) { syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
 }

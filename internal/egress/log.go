@@ -33,8 +33,9 @@ type log struct {
 	folds map[foldKey]*fold
 	// lookups are refused names that nobody has tried to connect to yet.
 	lookups map[string]*lookup
-	stop    chan struct{}
-	done    chan struct{}
+	timer   *time.Timer // runs while there is anything in these
+	closed  bool
+	telling sync.Mutex
 }
 
 type foldKey struct {
@@ -51,37 +52,52 @@ type fold struct {
 }
 
 func newLog(cfg *Config) *log {
-	l := &log{
+	return &log{
 		cfg:     cfg,
 		asks:    make(chan struct{}, askLimit),
 		folds:   map[foldKey]*fold{},
 		lookups: map[string]*lookup{},
-		stop:    make(chan struct{}),
-		done:    make(chan struct{}),
-	}
-	go l.run()
-	return l
-}
-
-// run tells what was folded, and forgets what is over.
-func (l *log) run() {
-	defer close(l.done)
-	tick := time.NewTicker(foldTell)
-	defer tick.Stop()
-	for {
-		select {
-		case <-l.stop:
-			l.tell(true)
-			return
-		case <-tick.C:
-			l.tell(false)
-		}
 	}
 }
 
+// wind has what was noted told in a while; the caller holds the lock. Only then
+// a timer runs: most boxes never have anything refused.
+func (l *log) wind() {
+	if l.timer == nil && !l.closed {
+		l.timer = time.AfterFunc(foldTell, l.tick)
+	}
+}
+
+// tick tells what was folded, and forgets what is over.
+func (l *log) tick() {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	l.mu.Lock()
+	over := l.closed
+	l.mu.Unlock()
+	if over {
+		return // all is told, and nobody listens any more
+	}
+	l.tell(false)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.timer = nil
+	if len(l.folds)+len(l.lookups) > 0 {
+		l.wind()
+	}
+}
+
+// close tells the rest.
 func (l *log) close() {
-	close(l.stop)
-	<-l.done
+	l.mu.Lock()
+	l.closed = true
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.mu.Unlock()
+	l.telling.Lock() // what is being told comes first
+	defer l.telling.Unlock()
+	l.tell(true)
 }
 
 // begin is a new record.
@@ -101,57 +117,19 @@ func (l *log) begin(v forkbox.NetVerdict, state forkbox.ConnState) forkbox.Conn 
 	}
 }
 
-// ask finds the process behind a socket, unless too many are asking.
-func (l *log) ask(from socket) (forkbox.Who, bool) {
+// ask finds the process behind a socket, unless too many are asking. It is asked
+// for while the process waits to hear of its attempt: later it may be gone.
+func (l *log) ask(from socket) (who forkbox.Who) {
 	if l.cfg.Holder == nil || from.local.Port() == 0 {
-		return forkbox.Who{}, false
+		return who
 	}
 	select {
 	case l.asks <- struct{}{}:
 		defer func() { <-l.asks }()
-		return l.cfg.Holder(from.proto, from.local, from.remote)
-	default:
-		return forkbox.Who{}, false
-	}
-}
-
-// asked is who makes an attempt, as soon as that is known.
-type asked struct {
-	done chan struct{}
-	who  forkbox.Who
-}
-
-// askFor begins to find that out, while the attempt is under way: its process is
-// there for as long as it waits.
-func (l *log) askFor(from socket) *asked {
-	a := &asked{done: make(chan struct{})}
-	if l.cfg.Holder == nil {
-		close(a.done)
-		return a
-	}
-	go func() {
-		defer close(a.done)
-		a.who, _ = l.ask(from)
-	}()
-	return a
-}
-
-// askTime is how long an attempt waits for that: far longer than it takes, unless
-// the machine has other things to do.
-const askTime = 50 * time.Millisecond
-
-func (a *asked) wait() {
-	select {
-	case <-a.done:
-		return
+		who, _ = l.cfg.Holder(from.proto, from.local, from.remote)
 	default:
 	}
-	timer := time.NewTimer(askTime)
-	defer timer.Stop()
-	select {
-	case <-a.done:
-	case <-timer.C:
-	}
+	return who
 }
 
 func setWho(c *forkbox.Conn, who forkbox.Who) {

@@ -37,6 +37,7 @@ func (l *log) lookup(v forkbox.NetVerdict) {
 		l.lookups[key] = &lookup{verdict: v, since: time.Now()}
 	}
 	l.lookups[key].times++
+	l.wind()
 }
 
 // reached says that somebody connected to a name: its lookup is explained.

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"github.com/forkbox/forkbox"
 )
 
 // relay is a connection between the box and the world.
@@ -18,7 +20,7 @@ type relay struct {
 	handover atomic.Bool
 	sent     int           // of what was read ahead
 	over     chan struct{} // nobody reads from the world any more
-	by       *asked        // who made it
+	by       forkbox.Who   // who made it
 }
 
 // run copies both ways until both have ended. What the server says goes to the

@@ -82,14 +82,13 @@ func (g *Gate) tooMany(v forkbox.NetVerdict) forkbox.NetVerdict {
 // box's does, so who waits in the box sees it time out as without a gate.
 func (g *Gate) connect(r *tcp.ForwarderRequest, w way, from socket, crowded bool) *relay {
 	defer g.dials.end(from.remote.Addr())
-	by := g.log.askFor(from)
+	by := g.log.ask(from)
 	world, err := g.dial(w, crowded)
 	if err != nil {
 		g.log.fail(failed(w.verdict, err), &from)
 		r.Complete(!timedOut(err))
 		return nil
 	}
-	by.wait()
 	box, err := g.handshake(r)
 	if err != nil {
 		world.Close()

@@ -12,6 +12,7 @@ import (
 	"github.com/forkbox/forkbox"
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 	"gvisor.dev/gvisor/pkg/waiter"
 )
@@ -36,6 +37,10 @@ func (g *Gate) DialIn(ctx context.Context, from netip.Addr, network string, port
 	if g.ctx.Err() != nil {
 		return nil, net.ErrClosed
 	}
+	s, err := g.needStack()
+	if err != nil {
+		return nil, err
+	}
 	local := tcpip.FullAddress{NIC: nic, Addr: fromAddr(from)}
 	remote := tcpip.FullAddress{NIC: nic, Addr: fromAddr(Box4), Port: uint16(port)}
 	if from.Is6() {
@@ -43,16 +48,16 @@ func (g *Gate) DialIn(ctx context.Context, from netip.Addr, network string, port
 	}
 	switch network {
 	case "tcp":
-		return g.dialTCP(ctx, local, remote, protocolOf(from))
+		return dialTCP(ctx, s, local, remote, protocolOf(from))
 	case "udp":
-		return gonet.DialUDP(g.stack, &local, &remote, protocolOf(from))
+		return gonet.DialUDP(s, &local, &remote, protocolOf(from))
 	}
 	return nil, fmt.Errorf("no network is called %q", network)
 }
 
-func (g *Gate) dialTCP(ctx context.Context, local, remote tcpip.FullAddress, protocol tcpip.NetworkProtocolNumber) (net.Conn, error) {
+func dialTCP(ctx context.Context, s *stack.Stack, local, remote tcpip.FullAddress, protocol tcpip.NetworkProtocolNumber) (net.Conn, error) {
 	queue := new(waiter.Queue)
-	ep, err := g.stack.NewEndpoint(tcp.ProtocolNumber, protocol, queue)
+	ep, err := s.NewEndpoint(tcp.ProtocolNumber, protocol, queue)
 	if err != nil {
 		return nil, errors.New(err.String())
 	}

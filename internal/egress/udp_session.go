@@ -34,7 +34,7 @@ const sessionBuffer = 128 << 10
 
 func (g *Gate) newSession(id stack.TransportEndpointID, pkt *stack.PacketBuffer) (*session, error) {
 	queue := new(waiter.Queue)
-	ep, err := udp.NewForwarderRequest(g.stack, id, pkt.Clone()).CreateEndpoint(queue)
+	ep, err := udp.NewForwarderRequest(g.stack.Load(), id, pkt.Clone()).CreateEndpoint(queue)
 	if err != nil {
 		return nil, errors.New(err.String())
 	}
@@ -53,7 +53,7 @@ func (g *Gate) serveSession(s *session, w way, from socket) {
 		return
 	}
 	s.world = world
-	s.flow = g.start(w, g.log.askFor(from), s.close, func() int64 { return 0 })
+	s.flow = g.start(w, g.log.ask(from), s.close, func() int64 { return 0 })
 	defer s.flow.end()
 	s.touch()
 	var both sync.WaitGroup

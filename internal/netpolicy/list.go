@@ -8,7 +8,7 @@ import (
 
 // entry is a rule in a list.
 type entry struct {
-	Rule
+	readRule
 	wrote   forkbox.NetRule
 	project bool // a project's file wrote it
 }
@@ -20,9 +20,9 @@ func newList(rules []forkbox.NetRule) (list, error) {
 	if len(rules) > MostRules {
 		return nil, forkbox.Errorf(forkbox.Invalid, "use these rules", "there are %d, and %d is the most", len(rules), MostRules)
 	}
-	var l list
+	l := make(list, 0, len(rules))
 	for _, wrote := range rules {
-		r, err := Parse(wrote.Rule)
+		r, err := read(wrote.Rule)
 		if err != nil {
 			return nil, err
 		}

@@ -25,7 +25,14 @@ const (
 // TARGET is a host name, a glob of names, an address or a range of addresses.
 // A rule is plain ASCII without control characters, so that whatever shows one
 // shows it as it is. [Rule.String] gives it back in its one way of writing.
+//
+// What a rule's slices hold is shared, and not to be changed.
 func Parse(text string) (Rule, error) {
+	r, err := read(text)
+	return r.Rule, err
+}
+
+func parse(text string) (Rule, error) {
 	p := parser{text: text}
 	if err := p.legible(); err != nil {
 		return Rule{}, err

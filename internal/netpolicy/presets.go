@@ -49,11 +49,11 @@ func Preset(name string, found []forkbox.NetRule) ([]forkbox.NetRule, error) {
 		}
 	}
 	for _, text := range presets()[name] {
-		r, err := Parse(text)
+		r, err := read(text)
 		if err != nil {
 			return nil, err
 		}
-		rules = append(rules, forkbox.NetRule{Rule: r.String(), From: "preset " + name})
+		rules = append(rules, forkbox.NetRule{Rule: r.text, From: "preset " + name})
 	}
 	return rules, nil
 }
@@ -65,8 +65,8 @@ func foundRules(found []forkbox.NetRule) ([]forkbox.NetRule, error) {
 	var rules []forkbox.NetRule
 	seen := map[string]bool{}
 	for _, f := range found {
-		r, err := Parse(f.Rule)
-		switch text := r.String(); {
+		r, err := read(f.Rule)
+		switch text := r.text; {
 		case err != nil:
 			return nil, err
 		case !r.Allow:

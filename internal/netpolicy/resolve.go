@@ -71,11 +71,11 @@ func rulesOf(wish, project forkbox.NetWish, preset string, find func() []forkbox
 func canonical(texts []string, from string) ([]forkbox.NetRule, error) {
 	var rules []forkbox.NetRule
 	for _, text := range texts {
-		r, err := Parse(text)
+		r, err := read(text)
 		if err != nil {
 			return nil, err
 		}
-		rules = append(rules, forkbox.NetRule{Rule: r.String(), From: from})
+		rules = append(rules, forkbox.NetRule{Rule: r.text, From: from})
 	}
 	return rules, nil
 }

@@ -1,10 +1,6 @@
 package netpolicy
 
-import (
-	"fmt"
-
-	"github.com/forkbox/forkbox"
-)
+import "github.com/forkbox/forkbox"
 
 // allowed is a verdict by a rule.
 func allowed(t forkbox.NetTarget, e *entry) forkbox.NetVerdict {
@@ -57,5 +53,5 @@ const floorRemedy = "the host's config.yaml decides that, under network: floor:"
 
 // words are the rule, and who wrote it.
 func (e *entry) words() string {
-	return fmt.Sprintf("`%s` (%s)", e.Rule, e.wrote.From)
+	return "`" + e.text + "` (" + e.wrote.From + ")"
 }
