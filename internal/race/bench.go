@@ -182,6 +182,12 @@ func lastWins(env []string) []string {
 	return out
 }
 
+// occupied says whether anything runs in the box; also where that is not known.
+func (b *bench) occupied(ctx context.Context) bool {
+	occupied, err := b.boxes.Occupied(ctx, b.who, b.box.ID)
+	return err != nil || occupied
+}
+
 // halt ends what runs in the box, and has it rest.
 func (b *bench) halt() {
 	grace := stopGrace

@@ -38,7 +38,7 @@ type Boxes interface {
 	Wait(ctx context.Context, who forkbox.Owner, ref, id string) (forkbox.Exec, error)
 	Execs(ctx context.Context, who forkbox.Owner, ref string) ([]forkbox.Exec, error)
 	Logs(ctx context.Context, who forkbox.Owner, ref, id string, follow bool, yield func(forkbox.LogRecord) error) error
-	Processes(ctx context.Context, who forkbox.Owner, ref string) ([]forkbox.Process, error)
+	Occupied(ctx context.Context, who forkbox.Owner, ref string) (bool, error)
 	Queue(ctx context.Context, who forkbox.Owner) ([]forkbox.Waiting, error)
 	Consumed(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Stats, error)
 
