@@ -7,8 +7,9 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// DiffSince is a Diff against the snapshot that a box was forked from. Where the
-// box did nothing the snapshot is not gone through, which may be large.
+// DiffSince is a Diff against the snapshot that a box was forked from, or where
+// that is none against reality. Where the box did nothing neither is looked at,
+// and the snapshot may be large.
 func (e *Engine) DiffSince(ctx context.Context, who forkbox.Owner, ref, point string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (sum forkbox.Summary, err error) {
 	const op = "read changes"
 	ctx, end, err := e.begin(ctx, op)
@@ -21,22 +22,25 @@ func (e *Engine) DiffSince(ctx context.Context, who forkbox.Owner, ref, point st
 		return sum, err
 	}
 	defer release()
-	from, release, err := e.holdAt(ctx, op, who, point)
-	if err != nil {
-		return sum, err
+	own, stacked, from := box, box.Base.IsReality(), forkbox.Box{}
+	if point != "" {
+		if from, release, err = e.holdAt(ctx, op, who, point); err != nil {
+			return sum, err
+		}
+		defer release()
+		own, stacked = over(box, from)
 	}
-	defer release()
+	if stacked {
+		if same, err := e.untouched(ctx, own); err != nil || same {
+			return sum, err
+		}
+	}
 	view, err := e.view(ctx, box)
-	if err == nil {
+	if err == nil && point != "" {
 		err = e.against(who, box, from, view)
 	}
 	if err != nil {
 		return sum, err
-	}
-	if own, stacked := over(box, from); stacked {
-		if same, err := e.untouched(ctx, own); err != nil || same {
-			return sum, err
-		}
 	}
 	spec.Against = point
 	err = e.diff(ctx, view, spec, yield)
@@ -60,9 +64,9 @@ func (e *Engine) untouched(ctx context.Context, own forkbox.Box) (bool, error) {
 	if len(own.Layers) > 0 || own.Bare {
 		return len(own.Layers) == 0, nil
 	}
-	p, err := e.layers("compare boxes")
-	if err != nil {
-		return false, err
+	p, ok := e.provider.(layered)
+	if !ok {
+		return false, nil
 	}
 	return p.Blank(ctx, own)
 }

@@ -46,7 +46,6 @@ type Boxes interface {
 	Rollback(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.RollbackSpec) (forkbox.Rollback, error)
 	RemoveSnapshot(ctx context.Context, who forkbox.Owner, ref string, squash bool) error
 
-	Diff(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (forkbox.Summary, error)
 	DiffSince(ctx context.Context, who forkbox.Owner, ref, point string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (forkbox.Summary, error)
 	Status(ctx context.Context, who forkbox.Owner, ref string) (forkbox.BoxStatus, error)
 	Sync(ctx context.Context, who forkbox.Owner, ref string) (forkbox.SyncResult, error)
