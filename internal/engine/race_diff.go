@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/change"
+	"github.com/forkbox/forkbox/internal/review"
 )
 
 // DiffSince is a Diff against the snapshot that a box was forked from, or where
@@ -37,7 +39,7 @@ func (e *Engine) DiffSince(ctx context.Context, who forkbox.Owner, ref, point st
 	}
 	view, err := e.view(ctx, box)
 	if err == nil && point != "" {
-		err = e.against(who, box, from, view)
+		err = e.since(who, box, from, view)
 	}
 	if err != nil {
 		return sum, err
@@ -45,6 +47,19 @@ func (e *Engine) DiffSince(ctx context.Context, who forkbox.Owner, ref, point st
 	spec.Against = point
 	err = e.diff(ctx, view, spec, yield)
 	return view.Summary, forkbox.Wrap(op, err)
+}
+
+// since has a view compare a box with what it was forked from. Where it lies
+// over that, only what it wrote itself is gone through.
+func (e *Engine) since(who forkbox.Owner, box, from forkbox.Box, view *review.View) error {
+	p, ok := e.provider.(interface {
+		Written(ctx context.Context, box forkbox.Box) ([]change.Path, error)
+	})
+	own, stacked := over(box, from)
+	if !ok || !stacked {
+		return e.against(who, box, from, view)
+	}
+	return e.compared(who, box, from, view, func(ctx context.Context) ([]change.Path, error) { return p.Written(ctx, own) })
 }
 
 // over is a box with only what lies over a snapshot, if it still does: layers

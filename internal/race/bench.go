@@ -196,6 +196,13 @@ func (b *bench) halt() {
 	}
 }
 
+// retire does so unless somebody came to use the box.
+func (b *bench) retire() {
+	if err := b.boxes.Retire(b.aside(), b.who, b.box.ID, stopGrace); err != nil && !b.gone(err) {
+		b.log.Warn("cannot stop the box of a race", "race", b.id, "box", b.box.ID, "error", err)
+	}
+}
+
 // remove deletes the box.
 func (b *bench) remove() error {
 	if err := b.boxes.Remove(b.aside(), b.who, b.box.ID, true); err != nil && forkbox.CodeOf(err) != forkbox.NotFound {

@@ -141,7 +141,7 @@ func (r *race) rest() {
 	var all sync.WaitGroup
 	for _, b := range r.tries {
 		if b != nil {
-			all.Go(b.halt)
+			all.Go(b.retire)
 		}
 	}
 	all.Wait()

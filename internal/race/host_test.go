@@ -254,6 +254,11 @@ func (f fakeBoxes) Stop(_ context.Context, who forkbox.Owner, ref string, _ *tim
 	return box, err
 }
 
+func (f fakeBoxes) Retire(ctx context.Context, who forkbox.Owner, ref string, grace time.Duration) error {
+	_, err := f.Stop(ctx, who, ref, &grace)
+	return err
+}
+
 func (f fakeBoxes) Remove(ctx context.Context, who forkbox.Owner, ref string, _ bool) error {
 	return f.do(func() error {
 		b, err := f.find(who, ref)

@@ -31,6 +31,7 @@ type Boxes interface {
 	Create(ctx context.Context, who forkbox.Owner, spec engine.CreateSpec) (forkbox.Box, error)
 	Box(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Box, error)
 	Stop(ctx context.Context, who forkbox.Owner, ref string, grace *time.Duration) (forkbox.Box, error)
+	Retire(ctx context.Context, who forkbox.Owner, ref string, grace time.Duration) error
 	Remove(ctx context.Context, who forkbox.Owner, ref string, force bool) error
 	Supersede(ctx context.Context, who forkbox.Owner, boxes []string, receipt string) error
 
