@@ -50,6 +50,42 @@ checks: [test "$(wc -l < setup)" = 2 && test "$(head -1 setup)" = once]
 	}
 }
 
+// TestRaceDiffIsSinceTheSetup: an approach is told what it did to what the setup
+// left, whatever reality has: also where it put something back as reality has
+// it, and where it deleted what reality never had.
+func TestRaceDiffIsSinceTheSetup(t *testing.T) {
+	t.Parallel()
+	w := newRaceWorld(t)
+	for name, text := range map[string]string{"kept": "real\n", "other/f": "f\n", "moved/g": "g\n"} {
+		w.ok(os.MkdirAll(filepath.Dir(filepath.Join(w.ws, name)), 0o755))
+		w.ok(os.WriteFile(filepath.Join(w.ws, name), []byte(text), 0o644))
+	}
+	const file = `
+setup: ['echo setup > kept; echo made > made; mkdir sub; echo 1 > sub/1; echo 2 > sub/2; echo f2 >> other/f']
+approaches:
+  - {name: nothing, run: 'true'}
+  - {name: back, run: 'echo real > kept'}
+  - {name: gone, run: 'rm made; rm -r sub'}
+  - {name: again, run: 'rm -r sub; mkdir sub; echo 1 > sub/1; echo 3 > sub/3'}
+  - {name: same, run: 'echo made > made; chmod 644 kept'}
+  - {name: moves, run: 'mv moved away; mv sub/1 sub/one'}
+`
+	for _, checks := range []string{"", "checks: ['true']\n"} { // read from the box, and from a snapshot
+		r := w.raceOf(file + checks)
+		for name, want := range map[string]string{
+			"nothing": "", "back": "kept", "gone": "made sub", "again": "sub/2 sub/3", "same": "", "moves": "away away/g moved sub/one",
+		} {
+			var got []string
+			for _, p := range w.entry(r, name).Diff.Paths {
+				got = append(got, strings.TrimPrefix(p, w.ws+"/"))
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("with %q %s changed %q, not %q", checks, name, got, want)
+			}
+		}
+	}
+}
+
 // TestRaceSetupFails says which command failed, how, and with what words, and
 // leaves nothing: no box, no snapshot, no transcript.
 func TestRaceSetupFails(t *testing.T) {

@@ -16,6 +16,11 @@ func read(context.Context, Source, Yield) (effort, error) {
 	return effort{}, forkbox.Errorf(forkbox.Unsupported, "read the box's changes", "overlay layers can be read on Linux only")
 }
 
+// Touched is for systems with overlayfs.
+func Touched(context.Context, Source) ([]Path, error) {
+	return nil, forkbox.Errorf(forkbox.Unsupported, "read what the box touched", "overlay layers can be read on Linux only")
+}
+
 // Rebase is for systems with overlayfs.
 func Rebase(context.Context, Source, []forkbox.Move) ([]Redirect, error) {
 	return nil, forkbox.Errorf(forkbox.Unsupported, "rebase the box", "overlay layers can be written on Linux only")

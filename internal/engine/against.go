@@ -16,14 +16,24 @@ import (
 // reality. Both are looked at through their own mounts, at the paths that
 // either of them changed.
 func (e *Engine) against(who forkbox.Owner, box, other forkbox.Box, view *review.View) error {
+	return e.compared(who, box, other, view, func(ctx context.Context) ([]change.Path, error) {
+		return e.changedPaths(ctx, box, other)
+	})
+}
+
+// compared does so at the places where they can differ.
+func (e *Engine) compared(who forkbox.Owner, box, other forkbox.Box, view *review.View, places func(context.Context) ([]change.Path, error)) error {
 	if box.Base.Root != other.Base.Root {
 		return forkbox.Errorf(forkbox.Invalid, "compare boxes", "%s and %s have different bases", box.Name, other.Name).
 			Hint("boxes can be compared that were forked from the same")
 	}
 	view.Marks, view.Ancestors, view.Still = nil, nil, true
 	view.Changes = func(ctx context.Context, yield func(forkbox.Change, forkbox.Sides) error) error {
-		paths, err := e.changedPaths(ctx, box, other)
-		if err != nil || viewKey(box) == viewKey(other) {
+		if viewKey(box) == viewKey(other) {
+			return nil
+		}
+		paths, err := places(ctx)
+		if err != nil {
 			return err
 		}
 		return e.withRoots(ctx, who, []forkbox.Box{other, box}, func(roots map[string]*os.File) error {
@@ -52,20 +62,7 @@ func (e *Engine) changedPaths(ctx context.Context, boxes ...forkbox.Box) ([]chan
 		}
 	}
 	slices.SortStableFunc(paths, func(a, b change.Path) int { return forkbox.ComparePaths(a.Name, b.Name) })
-	return merged(paths), nil
-}
-
-// merged has every path once.
-func merged(paths []change.Path) []change.Path {
-	var once []change.Path
-	for _, p := range paths {
-		if n := len(once); n > 0 && once[n-1].Name == p.Name {
-			once[n-1].Deep = once[n-1].Deep || p.Deep
-			continue
-		}
-		once = append(once, p)
-	}
-	return once
+	return change.Merged(paths), nil
 }
 
 // earlier is the fence of the box that was forked first.

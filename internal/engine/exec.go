@@ -110,9 +110,18 @@ func (e *Engine) run(ctx context.Context, p planned, who forkbox.Owner, stdio fo
 	log, err := e.logs.Create(p.exec.Box, p.exec.ID)
 	if err != nil {
 		stdio.Close()
-		return forkbox.Wrap("keep the output", err)
+		return p.unlessEnded(forkbox.Wrap("keep the output", err))
 	}
-	return p.a.instance.Exec(ctx, p.exec.ID, p.spec, who, stdio, log, p.kept)
+	return p.unlessEnded(p.a.instance.Exec(ctx, p.exec.ID, p.spec, who, stdio, log, p.kept))
+}
+
+// unlessEnded is an error, or that the box was ended by somebody else: then that
+// is why something of it is not there.
+func (p planned) unlessEnded(err error) error {
+	if err == nil || forkbox.CodeOf(err) != forkbox.Internal || p.h.ending(p.a) == nil {
+		return err
+	}
+	return forkbox.Errorf(forkbox.Busy, "run "+p.spec.Argv[0], "the box has ended")
 }
 
 // check refuses what makes no sense and what the caller may not.

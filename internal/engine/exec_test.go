@@ -50,6 +50,24 @@ func TestExecThatCannotStartIsRecorded(t *testing.T) {
 	}
 }
 
+// Somebody may remove a box at any moment. Whoever was about to run something in
+// it hears that, and not which file was not there any more.
+func TestExecInABoxThatIsBeingRemoved(t *testing.T) {
+	w := newWorld(t)
+	w.create("one")
+	w.logs.create = func() error {
+		w.logs.create = nil
+		check(t, w.Remove(context.Background(), ada, "one", true))
+		return os.ErrNotExist
+	}
+	_, err := w.Exec(t.Context(), ada, "one", command("sleep"), forkbox.Stdio{})
+	wantCode(t, err, forkbox.Busy)
+	w.create("two")
+	w.logs.create = func() error { return os.ErrPermission }
+	_, err = w.Exec(t.Context(), ada, "two", command("sleep"), forkbox.Stdio{})
+	wantCode(t, err, forkbox.Internal) // that one is still there
+}
+
 func TestExecRefuses(t *testing.T) {
 	w := newWorld(t)
 	b := w.create("one")

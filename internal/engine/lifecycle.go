@@ -32,22 +32,27 @@ func (e *Engine) Start(ctx context.Context, who forkbox.Owner, ref string) (fork
 // repeated.
 func (e *Engine) Stop(ctx context.Context, who forkbox.Owner, ref string, grace *time.Duration) (forkbox.Box, error) {
 	return e.change(ctx, "stop box", who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
-		if err := usable("stop box", *box); err != nil {
-			return err
-		}
-		// What has begun is finished: a caller who gives up would leave a box
-		// that is neither running nor stopped.
-		ctx = context.WithoutCancel(ctx)
-		if err := e.pin(ctx, h, box, false); err != nil {
-			return err
-		}
-		a, err := e.found(ctx, h, box)
-		if err != nil || a == nil {
-			return err
-		}
-		why := ending{forkbox.CauseStopped, byUser(who), "the box was stopped"}
-		return e.haltFor(ctx, h, a, box, e.grace(grace), why)
+		return e.stop(ctx, who, h, box, grace)
 	})
+}
+
+// stop does that. The caller has the box's turn.
+func (e *Engine) stop(ctx context.Context, who forkbox.Owner, h *handle, box *forkbox.Box, grace *time.Duration) error {
+	if err := usable("stop box", *box); err != nil {
+		return err
+	}
+	// What has begun is finished: a caller who gives up would leave a box
+	// that is neither running nor stopped.
+	ctx = context.WithoutCancel(ctx)
+	if err := e.pin(ctx, h, box, false); err != nil {
+		return err
+	}
+	a, err := e.found(ctx, h, box)
+	if err != nil || a == nil {
+		return err
+	}
+	why := ending{forkbox.CauseStopped, byUser(who), "the box was stopped"}
+	return e.haltFor(ctx, h, a, box, e.grace(grace), why)
 }
 
 // Remove deletes a box. One that is doing something needs force.

@@ -13,23 +13,55 @@ func (e *Engine) Processes(ctx context.Context, who forkbox.Owner, ref string) (
 		return nil, err
 	}
 	defer end()
-	box, err := e.resolve(ctx, who, ref)
+	var list []forkbox.Process
+	err = e.ask(ctx, who, ref, func(i forkbox.Instance) (err error) {
+		list, err = i.Processes(ctx)
+		return err
+	})
+	return list, forkbox.Wrap("list processes", err)
+}
+
+// Occupied says whether anything runs in a box, beside what the box itself
+// needs.
+func (e *Engine) Occupied(ctx context.Context, who forkbox.Owner, ref string) (busy bool, err error) {
+	ctx, end, err := e.begin(ctx, "see what runs")
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	h := e.handle(box.ID)
+	defer end()
+	err = e.ask(ctx, who, ref, func(i forkbox.Instance) (err error) {
+		if o, ok := i.(interface {
+			Occupied(context.Context) (bool, error)
+		}); ok {
+			busy, err = o.Occupied(ctx)
+			return err
+		}
+		list, err := i.Processes(ctx)
+		busy = len(list) > 1
+		return err
+	})
+	return busy, forkbox.Wrap("see what runs", err)
+}
+
+// ask asks a box that runs. One that rests, or comes to rest meanwhile, has
+// nothing to say.
+func (e *Engine) ask(ctx context.Context, who forkbox.Owner, ref string, question func(forkbox.Instance) error) error {
+	id, err := e.idOf(ctx, who, ref)
+	if err != nil {
+		return err
+	}
+	h := e.handle(id)
 	if h == nil {
-		return nil, nil
+		return nil
 	}
 	a := h.current()
 	if a == nil || h.ending(a) != nil {
-		return nil, nil
+		return nil
 	}
-	ps, err := a.instance.Processes(ctx)
-	if err != nil && h.ending(a) != nil {
-		return nil, nil // it came to rest while it was asked
+	if err = question(a.instance); err != nil && h.ending(a) != nil {
+		return nil
 	}
-	return ps, forkbox.Wrap("list processes", err)
+	return err
 }
 
 // Logs yields the output of an exec; an empty id means the latest. With

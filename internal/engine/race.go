@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -32,6 +33,29 @@ func (e *Engine) Workspace(dir string) string { return scope.Root(dir, exists) }
 // FriendlyName is a name for something that its owner gave none. Where it is
 // taken, the next attempt may have another.
 func FriendlyName(attempt int) string { return friendlyName(attempt) }
+
+// Retire stops a box that its race is done with, with all that the race left
+// running there. One that somebody runs a command of their own in is theirs.
+func (e *Engine) Retire(ctx context.Context, who forkbox.Owner, ref string, grace time.Duration) error {
+	_, err := e.change(ctx, "stop box", who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
+		if box.Pinned || h.visited() {
+			return nil
+		}
+		return e.stop(ctx, who, h, box, &grace)
+	})
+	return err
+}
+
+// visited says whether a command runs in a box that is not of its race.
+func (h *handle) visited() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.attached == nil {
+		return false
+	}
+	own := func(x *execution) bool { return x.exec.Label == "" }
+	return slices.ContainsFunc(slices.Collect(maps.Values(h.attached.execs)), own)
+}
 
 // Consumed is what a box that runs has used of processors and memory since it
 // was started. It does not look at its disk, which may mean every file.

@@ -5,10 +5,13 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/change"
+	"github.com/forkbox/forkbox/internal/review"
 )
 
-// DiffSince is a Diff against the snapshot that a box was forked from. Where the
-// box did nothing the snapshot is not gone through, which may be large.
+// DiffSince is a Diff against the snapshot that a box was forked from, or where
+// that is none against reality. Where the box did nothing neither is looked at,
+// and the snapshot may be large.
 func (e *Engine) DiffSince(ctx context.Context, who forkbox.Owner, ref, point string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (sum forkbox.Summary, err error) {
 	const op = "read changes"
 	ctx, end, err := e.begin(ctx, op)
@@ -21,26 +24,42 @@ func (e *Engine) DiffSince(ctx context.Context, who forkbox.Owner, ref, point st
 		return sum, err
 	}
 	defer release()
-	from, release, err := e.holdAt(ctx, op, who, point)
-	if err != nil {
-		return sum, err
+	own, stacked, from := box, box.Base.IsReality(), forkbox.Box{}
+	if point != "" {
+		if from, release, err = e.holdAt(ctx, op, who, point); err != nil {
+			return sum, err
+		}
+		defer release()
+		own, stacked = over(box, from)
 	}
-	defer release()
-	view, err := e.view(ctx, box)
-	if err == nil {
-		err = e.against(who, box, from, view)
-	}
-	if err != nil {
-		return sum, err
-	}
-	if own, stacked := over(box, from); stacked {
+	if stacked {
 		if same, err := e.untouched(ctx, own); err != nil || same {
 			return sum, err
 		}
 	}
+	view, err := e.view(ctx, box)
+	if err == nil && point != "" {
+		err = e.since(who, box, from, view)
+	}
+	if err != nil {
+		return sum, err
+	}
 	spec.Against = point
 	err = e.diff(ctx, view, spec, yield)
 	return view.Summary, forkbox.Wrap(op, err)
+}
+
+// since has a view compare a box with what it was forked from. Where it lies
+// over that, only what it wrote itself is gone through.
+func (e *Engine) since(who forkbox.Owner, box, from forkbox.Box, view *review.View) error {
+	p, ok := e.provider.(interface {
+		Written(ctx context.Context, box forkbox.Box) ([]change.Path, error)
+	})
+	own, stacked := over(box, from)
+	if !ok || !stacked {
+		return e.against(who, box, from, view)
+	}
+	return e.compared(who, box, from, view, func(ctx context.Context) ([]change.Path, error) { return p.Written(ctx, own) })
 }
 
 // over is a box with only what lies over a snapshot, if it still does: layers
@@ -60,9 +79,9 @@ func (e *Engine) untouched(ctx context.Context, own forkbox.Box) (bool, error) {
 	if len(own.Layers) > 0 || own.Bare {
 		return len(own.Layers) == 0, nil
 	}
-	p, err := e.layers("compare boxes")
-	if err != nil {
-		return false, err
+	p, ok := e.provider.(layered)
+	if !ok {
+		return false, nil
 	}
 	return p.Blank(ctx, own)
 }

@@ -35,6 +35,31 @@ func TestExecIsFoundByItsLabel(t *testing.T) {
 	}
 }
 
+// A race leaves its box to somebody who came to use it, and takes along what it
+// has running there itself.
+func TestRetiredBoxIsNotInUse(t *testing.T) {
+	w := newWorld(t)
+	ctx, b := context.Background(), w.create("one")
+	ofRace := command("sleep")
+	ofRace.Label = "a1/step/0"
+	_, err := w.Exec(ctx, ada, b.ID, ofRace, forkbox.Stdio{})
+	check(t, err)
+	x := w.exec("one")
+	check(t, w.Retire(ctx, ada, b.ID, 0))
+	if w.state(b.ID) != forkbox.Running {
+		t.Fatal("it was stopped under a command of its owner")
+	}
+	go w.host.instance(b.ID).exit(x.ID, forkbox.Exit{Cause: forkbox.CauseExited})
+	w.wait(x)
+	for range 2 { // it can be repeated
+		check(t, w.Retire(ctx, ada, b.ID, 0))
+		if w.state(b.ID) != forkbox.Stopped {
+			t.Error("it goes on")
+		}
+	}
+	wantCode(t, w.Retire(ctx, forkbox.Owner{UID: ada.UID + 1}, b.ID, 0), forkbox.NotFound)
+}
+
 // A box that lost a race is known as such from the landing of another one until
 // that is undone, whatever it changed; one that only changed the same path is
 // not.

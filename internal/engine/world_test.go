@@ -77,9 +77,17 @@ func withoutTokens(env, allow []string) (kept, dropped []string) {
 	return kept, dropped
 }
 
-type fakeLogs struct{ exits map[string]forkbox.Exit }
+type fakeLogs struct {
+	exits  map[string]forkbox.Exit
+	create func() error // before each
+}
 
-func (*fakeLogs) Create(string, string) (*os.File, error) {
+func (l *fakeLogs) Create(string, string) (*os.File, error) {
+	if l.create != nil {
+		if err := l.create(); err != nil {
+			return nil, err
+		}
+	}
 	return os.OpenFile(os.DevNull, os.O_RDWR, 0)
 }
 

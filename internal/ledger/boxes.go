@@ -63,7 +63,7 @@ func (l *SQLite) Box(ctx context.Context, id string) (forkbox.Box, error) {
 	if err != nil {
 		return forkbox.Box{}, failed("find box", err)
 	}
-	box, err := boxOf(record, env)
+	box, err := l.boxOf(record, env)
 	return box, failed("read box "+id, err)
 }
 
@@ -74,9 +74,9 @@ func recordOf(box forkbox.Box) (string, error) {
 	return string(record), err
 }
 
-func boxOf(record, env []byte) (box forkbox.Box, err error) {
+func (l *SQLite) boxOf(record, env []byte) (box forkbox.Box, err error) {
 	if err = json.Unmarshal(record, &box); err == nil {
-		err = json.Unmarshal(env, &box.Env)
+		box.Env, err = l.envs.read(env)
 	}
 	return box, err
 }
@@ -94,20 +94,20 @@ func (l *SQLite) Boxes(ctx context.Context, uid *int, states ...forkbox.State) (
 func (l *SQLite) list(ctx context.Context, uid *int, states []forkbox.State) ([]forkbox.Box, error) {
 	switch {
 	case uid != nil:
-		return readBoxes(l.stmts.boxesOf.QueryContext(steady(ctx), *uid))
+		return l.readBoxes(l.stmts.boxesOf.QueryContext(steady(ctx), *uid))
 	case len(states) > 0 && !slices.Contains(states, forkbox.Stopped):
-		return readBoxes(l.read.QueryContext(steady(ctx), sqlActive))
+		return l.readBoxes(l.read.QueryContext(steady(ctx), sqlActive))
 	default:
-		return readBoxes(l.stmts.boxes.QueryContext(steady(ctx)))
+		return l.readBoxes(l.stmts.boxes.QueryContext(steady(ctx)))
 	}
 }
 
 // FindBoxes implements [forkbox.Ledger].
 func (l *SQLite) FindBoxes(ctx context.Context, uid int, prefix string) ([]forkbox.Box, error) {
-	return readBoxes(l.stmts.find.QueryContext(steady(ctx), uid, prefix, prefix+"\U0010FFFF", found))
+	return l.readBoxes(l.stmts.find.QueryContext(steady(ctx), uid, prefix, prefix+"\U0010FFFF", found))
 }
 
-func readBoxes(rows *sql.Rows, err error) ([]forkbox.Box, error) {
+func (l *SQLite) readBoxes(rows *sql.Rows, err error) ([]forkbox.Box, error) {
 	if err != nil {
 		return nil, failed("list boxes", err)
 	}
@@ -118,7 +118,7 @@ func readBoxes(rows *sql.Rows, err error) ([]forkbox.Box, error) {
 		if err := rows.Scan(&record, &env); err != nil {
 			return nil, failed("list boxes", err)
 		}
-		box, err := boxOf(record, env)
+		box, err := l.boxOf(record, env)
 		if err != nil {
 			return nil, failed("list boxes", err)
 		}

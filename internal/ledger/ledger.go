@@ -21,6 +21,7 @@ type SQLite struct {
 	// ten thousand boxes does not hold up a box that is being started.
 	write, read *sql.DB
 	stmts       statements
+	envs        environments
 	pruning     pruning
 }
 

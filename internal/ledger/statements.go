@@ -36,9 +36,11 @@ const (
 	sqlUpdateBox = `UPDATE boxes SET owner_uid = ?, name = ?, state = ?, created = ?, record = ? WHERE id = ?`
 	sqlDeleteBox = `DELETE FROM boxes WHERE id = ?`
 
-	// One statement, so that two execs added at once get different ids.
+	// One statement, so that two execs added at once get different ids. A
+	// parameter that decides an order or a limit makes SQLite plan the statement
+	// again for each value; as (SELECT ?) it does not, here and below.
 	sqlAddExec = `INSERT INTO execs (box, id, record)
-		SELECT ?1, coalesce(max(id), 0) + 1, ?2 FROM execs WHERE box = ?1 RETURNING id`
+		SELECT ?1, coalesce(max(id), 0) + 1, ?2 FROM execs WHERE box = (SELECT ?1) RETURNING id`
 	sqlUpdateExec = `UPDATE execs SET record = ? WHERE box = ? AND id = ?`
 
 	sqlBox     = `SELECT record, env FROM boxes WHERE id = ?`
@@ -55,10 +57,10 @@ const (
 			SELECT rowid FROM boxes WHERE owner_uid = ?1 AND name >= ?2 AND name < ?3
 			UNION ALL
 			SELECT rowid FROM boxes WHERE +owner_uid = ?1 AND id >= ?2 AND id < ?3)
-		ORDER BY id = ?2 OR name = ?2 DESC, created, rowid LIMIT ?4`
+		ORDER BY id = ?2 OR name = ?2 DESC, created, rowid LIMIT (SELECT ?4)`
 
 	sqlExec  = `SELECT id, record FROM execs WHERE box = ? AND id = ?`
-	sqlExecs = `SELECT id, record FROM execs WHERE box = ? ORDER BY id`
+	sqlExecs = `SELECT id, record FROM execs WHERE box = (SELECT ?) ORDER BY id`
 	// A look into the index for each box, however many execs it had.
 	sqlLastExecs = `SELECT e.id, e.record FROM boxes b JOIN execs e ON e.box = b.id
 		WHERE b.owner_uid = ? AND e.id = (SELECT max(id) FROM execs WHERE box = b.id)`
@@ -69,14 +71,14 @@ const (
 	sqlReceipt         = `SELECT record FROM receipts WHERE id = ?`
 	sqlReceipts        = `SELECT record FROM receipts ORDER BY created DESC, rowid DESC`
 	sqlReceiptsOfOwner = `SELECT record FROM receipts WHERE owner_uid = ? ORDER BY created DESC, rowid DESC`
-	sqlReceiptsOfBox   = `SELECT record FROM receipts WHERE box = ? ORDER BY created, rowid`
+	sqlReceiptsOfBox   = `SELECT record FROM receipts WHERE box = (SELECT ?) ORDER BY created, rowid`
 	sqlAddSnapshot     = `INSERT INTO snapshots (id, box, owner_uid, name, auto, created, record) VALUES (?, ?, ?, ?, ?, ?, ?)`
 	sqlUpdateSnapshot  = `UPDATE snapshots SET name = ?, record = ? WHERE id = ?`
 	sqlDeleteSnapshot  = `DELETE FROM snapshots WHERE id = ?`
 	sqlSnapshotNamed   = `SELECT record FROM snapshots WHERE box = ?1 AND (name = ?2 OR id = ?2) ORDER BY name = ?2 DESC LIMIT 1`
-	sqlSnapshotLast    = `SELECT record FROM snapshots WHERE box = ? AND auto = 0 ORDER BY created DESC, rowid DESC LIMIT 1`
+	sqlSnapshotLast    = `SELECT record FROM snapshots WHERE box = (SELECT ?) AND auto = 0 ORDER BY created DESC, rowid DESC LIMIT 1`
 	sqlSnapshotNames   = `SELECT name FROM snapshots WHERE box = ?`
-	sqlSnapshots       = `SELECT record FROM snapshots WHERE box = ? ORDER BY created, rowid`
+	sqlSnapshots       = `SELECT record FROM snapshots WHERE box = (SELECT ?) ORDER BY created, rowid`
 	// A uid of -1 is everybody's.
 	sqlSnapshotsOf = `SELECT record FROM snapshots WHERE ?1 = -1 OR owner_uid = ?1 ORDER BY created, rowid`
 

@@ -33,7 +33,7 @@ const (
 			SELECT rowid FROM races WHERE owner_uid = ?1 AND name >= ?2 AND name < ?3
 			UNION ALL
 			SELECT rowid FROM races WHERE +owner_uid = ?1 AND id >= ?2 AND id < ?3)
-		ORDER BY r.id = ?2 OR r.name = ?2 DESC, r.created DESC, r.rowid DESC LIMIT ?4`
+		ORDER BY r.id = ?2 OR r.name = ?2 DESC, r.created DESC, r.rowid DESC LIMIT (SELECT ?4)`
 )
 
 func (s *raceStatements) all(write, read *sql.DB) []statement {

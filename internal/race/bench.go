@@ -182,10 +182,23 @@ func lastWins(env []string) []string {
 	return out
 }
 
+// occupied says whether anything runs in the box; also where that is not known.
+func (b *bench) occupied(ctx context.Context) bool {
+	occupied, err := b.boxes.Occupied(ctx, b.who, b.box.ID)
+	return err != nil || occupied
+}
+
 // halt ends what runs in the box, and has it rest.
 func (b *bench) halt() {
 	grace := stopGrace
 	if _, err := b.boxes.Stop(b.aside(), b.who, b.box.ID, &grace); err != nil && !b.gone(err) {
+		b.log.Warn("cannot stop the box of a race", "race", b.id, "box", b.box.ID, "error", err)
+	}
+}
+
+// retire does so unless somebody came to use the box.
+func (b *bench) retire() {
+	if err := b.boxes.Retire(b.aside(), b.who, b.box.ID, stopGrace); err != nil && !b.gone(err) {
 		b.log.Warn("cannot stop the box of a race", "race", b.id, "box", b.box.ID, "error", err)
 	}
 }

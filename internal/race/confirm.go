@@ -98,8 +98,7 @@ func (b *bench) canRefresh(ctx context.Context) bool {
 	if slices.ContainsFunc(b.spec.Checks, func(c forkbox.RaceCheck) bool { return c.Once }) {
 		return false
 	}
-	ps, err := b.boxes.Processes(ctx, b.who, b.box.ID)
-	return err == nil && len(ps) <= 1
+	return !b.occupied(ctx)
 }
 
 // confirmLeader has the one who leads confirm what it passed only once, until

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/rank"
@@ -126,13 +127,21 @@ func explain(err error) string {
 	return text
 }
 
+// restAfter is how long the boxes of a race outlive it: whoever waits for the
+// race hears of its end first.
+const restAfter = 50 * time.Millisecond
+
 // rest stops the boxes that are done with: the race does not wait for it. After
 // a crash [Races.Resume] does it.
 func (r *race) rest() {
+	select {
+	case <-time.After(restAfter):
+	case <-r.Races.ctx.Done():
+	}
 	var all sync.WaitGroup
 	for _, b := range r.tries {
 		if b != nil {
-			all.Go(b.halt)
+			all.Go(b.retire)
 		}
 	}
 	all.Wait()

@@ -86,21 +86,17 @@ func (f fakeBoxes) filesOf(who forkbox.Owner, ref string) (map[string]string, er
 	return b.files, nil
 }
 
-func (f fakeBoxes) DiffSince(ctx context.Context, who forkbox.Owner, ref, point string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (forkbox.Summary, error) {
-	spec.Against = point
-	return f.Diff(ctx, who, ref, spec, yield)
-}
-
-// Diff has a change for each file that is not as in reality, or in a snapshot.
-func (f fakeBoxes) Diff(_ context.Context, who forkbox.Owner, ref string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (sum forkbox.Summary, err error) {
+// DiffSince has a change for each file that is not as in reality, or in a
+// snapshot.
+func (f fakeBoxes) DiffSince(_ context.Context, who forkbox.Owner, ref, point string, _ forkbox.DiffSpec, yield func(forkbox.Change) error) (sum forkbox.Summary, err error) {
 	err = f.do(func() error {
 		files, err := f.filesOf(who, ref)
 		if err != nil {
 			return err
 		}
 		before := f.reality
-		if spec.Against != "" {
-			if before, err = f.filesOf(who, spec.Against); err != nil {
+		if point != "" {
+			if before, err = f.filesOf(who, point); err != nil {
 				return err
 			}
 		}

@@ -254,6 +254,11 @@ func (f fakeBoxes) Stop(_ context.Context, who forkbox.Owner, ref string, _ *tim
 	return box, err
 }
 
+func (f fakeBoxes) Retire(ctx context.Context, who forkbox.Owner, ref string, grace time.Duration) error {
+	_, err := f.Stop(ctx, who, ref, &grace)
+	return err
+}
+
 func (f fakeBoxes) Remove(ctx context.Context, who forkbox.Owner, ref string, _ bool) error {
 	return f.do(func() error {
 		b, err := f.find(who, ref)
@@ -384,18 +389,13 @@ func (f fakeBoxes) Logs(ctx context.Context, who forkbox.Owner, ref, id string, 
 	return yield(forkbox.LogRecord{Stream: "stdout", Data: []byte(output)})
 }
 
-func (f fakeBoxes) Processes(_ context.Context, who forkbox.Owner, ref string) (list []forkbox.Process, err error) {
+func (f fakeBoxes) Occupied(_ context.Context, who forkbox.Owner, ref string) (occupied bool, err error) {
 	err = f.do(func() error {
 		b, err := f.find(who, ref)
-		if err == nil && b.State == forkbox.Running {
-			list = append(list, forkbox.Process{PID: 1})
-			if f.services {
-				list = append(list, forkbox.Process{PID: 2})
-			}
-		}
+		occupied = err == nil && b.State == forkbox.Running && f.services
 		return err
 	})
-	return list, err
+	return occupied, err
 }
 
 func (f fakeBoxes) Queue(context.Context, forkbox.Owner) (list []forkbox.Waiting, err error) {

@@ -76,7 +76,7 @@ func (b *bench) step(ctx context.Context, n int, step forkbox.Command, left time
 // unjudged is for a race in which nothing judges: who is through has passed.
 // What was left running could go on to change the box.
 func (b *bench) unjudged(ctx context.Context) (fate, error) {
-	if ps, err := b.boxes.Processes(ctx, b.who, b.box.ID); err != nil || len(ps) > 1 {
+	if b.occupied(ctx) {
 		b.halt()
 	}
 	if err := b.size(ctx, b.box.ID); err != nil {

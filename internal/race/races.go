@@ -31,6 +31,7 @@ type Boxes interface {
 	Create(ctx context.Context, who forkbox.Owner, spec engine.CreateSpec) (forkbox.Box, error)
 	Box(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Box, error)
 	Stop(ctx context.Context, who forkbox.Owner, ref string, grace *time.Duration) (forkbox.Box, error)
+	Retire(ctx context.Context, who forkbox.Owner, ref string, grace time.Duration) error
 	Remove(ctx context.Context, who forkbox.Owner, ref string, force bool) error
 	Supersede(ctx context.Context, who forkbox.Owner, boxes []string, receipt string) error
 
@@ -38,7 +39,7 @@ type Boxes interface {
 	Wait(ctx context.Context, who forkbox.Owner, ref, id string) (forkbox.Exec, error)
 	Execs(ctx context.Context, who forkbox.Owner, ref string) ([]forkbox.Exec, error)
 	Logs(ctx context.Context, who forkbox.Owner, ref, id string, follow bool, yield func(forkbox.LogRecord) error) error
-	Processes(ctx context.Context, who forkbox.Owner, ref string) ([]forkbox.Process, error)
+	Occupied(ctx context.Context, who forkbox.Owner, ref string) (bool, error)
 	Queue(ctx context.Context, who forkbox.Owner) ([]forkbox.Waiting, error)
 	Consumed(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Stats, error)
 
@@ -46,7 +47,6 @@ type Boxes interface {
 	Rollback(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.RollbackSpec) (forkbox.Rollback, error)
 	RemoveSnapshot(ctx context.Context, who forkbox.Owner, ref string, squash bool) error
 
-	Diff(ctx context.Context, who forkbox.Owner, ref string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (forkbox.Summary, error)
 	DiffSince(ctx context.Context, who forkbox.Owner, ref, point string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (forkbox.Summary, error)
 	Status(ctx context.Context, who forkbox.Owner, ref string) (forkbox.BoxStatus, error)
 	Sync(ctx context.Context, who forkbox.Owner, ref string) (forkbox.SyncResult, error)

@@ -51,8 +51,5 @@ func (b *bench) elsewhere(ctx context.Context, ref string, risks *risk.Notes) er
 
 // diff tells what the approach did, since it began.
 func (b *bench) diff(ctx context.Context, ref string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (forkbox.Summary, error) {
-	if point := b.record().Point; point != "" {
-		return b.boxes.DiffSince(ctx, b.who, ref, point, spec, yield)
-	}
-	return b.boxes.Diff(ctx, b.who, ref, spec, yield)
+	return b.boxes.DiffSince(ctx, b.who, ref, b.record().Point, spec, yield)
 }

@@ -67,9 +67,9 @@ func (b *bench) makeRoom(ctx context.Context) {
 		return
 	}
 	b.meter.look(b)
-	ps, err := b.boxes.Processes(ctx, b.who, b.box.ID)
+	occupied := b.occupied(ctx)
 	b.mu.Lock()
-	b.cut = b.cut || err != nil || len(ps) > 1
+	b.cut = b.cut || occupied
 	b.mu.Unlock()
 	b.halt()
 	b.rests = true

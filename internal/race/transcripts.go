@@ -73,15 +73,13 @@ func (t Transcripts) keep(b *bench, label string, x forkbox.Exec) (done func()) 
 	}
 }
 
-// link gives a file a second name. The directory is made when it turns out to
-// be needed.
+// link gives a file a second name, in a directory that is as a rule yet to be
+// made.
 func link(file, name string) error {
-	err := os.Link(file, name)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
+	if err := os.Mkdir(filepath.Dir(name), 0o700); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return err
+		}
 	}
 	return os.Link(file, name)
 }

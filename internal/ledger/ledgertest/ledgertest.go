@@ -72,7 +72,7 @@ func Box(id, name string, uid int) forkbox.Box {
 		Base:  forkbox.Base{Kind: "dir", Fence: made, Root: "/srv/root", Name: "root"},
 		Owner: forkbox.Owner{UID: uid, GID: uid, Groups: []int{4, uid}, Name: "ada", Home: "/home/ada"},
 		Net:   forkbox.NetPolicy, Network: network(), Dir: "/src/a b", Created: made,
-		Env:          []string{"PATH=/bin", "ODD=a\nb \"c\" é"},
+		Env:          []string{"PATH=/bin", "ODD=a\nb \"c\" é", "RAW=\xff\x00"},
 		AllowSecrets: []string{"GITHUB_TOKEN"}, Pinned: true, Note: "a note",
 		Rebase: "r2", Stale: "other landed /a", StaleBy: "r1", Unresolved: []string{"/b"},
 		Layers: []string{"l2", "l1"}, Store: "overlay", Parent: "s1", ParentBox: "bbbbbbbbbbbb", Saving: "l3", Kept: true,

@@ -39,6 +39,17 @@ func (p *Provider) Touched(ctx context.Context, box forkbox.Box, paths []string)
 	return ""
 }
 
+// Written is where a box can differ from what it lies over, which need not be
+// reality: the box may be given with some of its layers only.
+func (p *Provider) Written(ctx context.Context, box forkbox.Box) ([]change.Path, error) {
+	src, done, err := p.source(box)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return change.Touched(ctx, src)
+}
+
 // innermost is the filesystem that a path lies on.
 func innermost(uppers []change.Upper, path string) (on *change.Upper) {
 	for i, u := range uppers {
