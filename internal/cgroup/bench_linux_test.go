@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -50,4 +51,25 @@ func limited(h *Host, id string, l forkbox.Limits) (*Group, *Sub, error) {
 		e.Close()
 	}
 	return g, s, nil
+}
+
+// BenchmarkStats is what a box's owner, and every race, asks for.
+func BenchmarkStats(b *testing.B) {
+	h, err := Open(freshName())
+	if err != nil {
+		b.Skip(err)
+	}
+	defer h.Close()
+	g, s, err := limited(h, "b", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := g.Stats(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := errors.Join(s.Remove(), g.Remove(context.Background())); err != nil {
+		b.Fatal(err)
+	}
 }

@@ -253,6 +253,20 @@ func TestRestart(t *testing.T) {
 		if in, err := g2.Pids(); err != nil || len(in) != 2 {
 			t.Errorf("in the box are %v, %v", in, err)
 		}
+		if got, want := g2.within(pids), g.within(pids); !slices.Equal(got, want) || len(got) < 2 {
+			t.Errorf("its groups are %q, want %q", got, want)
+		}
+		if g.Idle() || g2.Idle() {
+			t.Error("with an exec that runs it is idle")
+		}
+		worker.Process.Kill()
+		worker.Wait()
+		if counts := g.box.dir(pids) != ""; g.Idle() != counts || g2.Idle() != counts {
+			t.Error("with its first process alone it is not idle")
+		}
+		if err := s2.Remove(); err != nil || len(g2.within(pids)) != len(g.within(pids))-1 {
+			t.Errorf("%v, and its groups are %q", err, g2.within(pids))
+		}
 		_, err = h2.Find(os.Getpid())
 		wantCode(t, err, forkbox.NotFound)
 		_, err = h2.Find(1 << 22)

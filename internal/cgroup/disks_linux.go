@@ -31,7 +31,7 @@ func (h *Host) SetIOPaths(paths []string) {
 	d.devices = slices.Compact(d.devices)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.disks = d
+	h.disks, h.held = d, nil
 }
 
 func (d *disks) add(path string, mounts []mount) {

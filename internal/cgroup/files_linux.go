@@ -73,13 +73,30 @@ func open(file string, flags int) (int, error) {
 	}
 }
 
-// readIn is a file of a group, "" if there is none, or no such group.
+// readIn is a file of a group, "" if there is none, or no such group. Unlike
+// lists of processes these are written in one go: what does not fill the buffer
+// was all, and the kernel need not be asked whether there is more.
 func readIn(dir, file string) string {
 	if dir == "" {
 		return ""
 	}
-	text, _ := read(filepath.Join(dir, file))
-	return text
+	fd, err := open(dir+"/"+file, unix.O_RDONLY)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(fd)
+	var text []byte
+	buf := make([]byte, 1024)
+	for {
+		n, err := unix.Read(fd, buf)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if n = max(n, 0); n < len(buf) {
+			return string(append(text, buf[:n]...))
+		}
+		text = append(text, buf...)
+	}
 }
 
 // readNumber is a file of one number, 0 if there is none.
@@ -88,11 +105,19 @@ func readNumber(dir, file string) int64 {
 	return v
 }
 
-// readKeyed is a file of numbers by key, empty if there is none.
-func readKeyed(dir, file string) map[string]int64 { return keyed(readIn(dir, file)) }
+// readKey is one number of a file that has several by key, 0 if it has not.
+func readKey(dir, file, key string) int64 { return keyed(readIn(dir, file), key) }
+
+// sum adds up a number of several groups.
+func sum(dirs []string, file, key string) (total int64) {
+	for _, dir := range dirs {
+		total += readKey(dir, file, key)
+	}
+	return total
+}
 
 func exists(dir, file string) bool {
-	return unix.Faccessat(unix.AT_FDCWD, filepath.Join(dir, file), unix.F_OK, 0) == nil
+	return unix.Faccessat(unix.AT_FDCWD, dir+"/"+file, unix.F_OK, 0) == nil
 }
 
 // writable says whether this process may write to a file or directory.

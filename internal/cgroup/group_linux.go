@@ -19,6 +19,9 @@ type Group struct {
 
 	set   sync.Mutex // limits are set one after the other
 	fresh bool       // none was set yet
+
+	mu   sync.Mutex
+	subs map[string]*Sub // the groups of execs; nil: not looked for yet
 }
 
 // ID is that of the box.
@@ -120,6 +123,13 @@ func (g *Group) Execs() []string {
 // Pids lists all processes in the box, its first included.
 func (g *Group) Pids() ([]int, error) { return g.host.members(g.box) }
 
+// Idle says whether nothing runs of what was started in the box, nor waits to be
+// reaped. Where nobody counts that it is never true.
+func (g *Group) Idle() bool {
+	n, ok := number(readIn(g.execs().dir(pids), "pids.current"))
+	return ok && n == 0
+}
+
 // Stats is what the box uses now and has used so far, without its disk.
 func (g *Group) Stats() (forkbox.Stats, error) {
 	if !exists(g.box.main(), "cgroup.procs") {
@@ -128,7 +138,7 @@ func (g *Group) Stats() (forkbox.Stats, error) {
 	s := forkbox.Stats{Time: time.Now()}
 	g.host.tallies.Lock()
 	defer g.host.tallies.Unlock()
-	g.host.kernel.stats(g.host, g.box, &s)
+	g.host.kernel.stats(g, &s)
 	s.Memory, s.MemoryPeak = g.host.kernel.current(g.execs()), g.host.kernel.peak(g.execs())
 	s.Pids = readNumber(g.execs().dir(pids), "pids.current")
 	s.PidsHits = g.pidsHits()
@@ -140,7 +150,7 @@ func (g *Group) Stats() (forkbox.Stats, error) {
 func (g *Group) OOMKills() (kills, peak int64) {
 	g.host.tallies.Lock()
 	defer g.host.tallies.Unlock()
-	if kills = g.host.kernel.allKills(g.box); kills > 0 {
+	if kills = g.host.kernel.allKills(g); kills > 0 {
 		peak = g.host.kernel.peak(g.execs())
 	}
 	return kills, peak

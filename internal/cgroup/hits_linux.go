@@ -19,9 +19,9 @@ func (h *Host) byLimit() bool { return h.kernel.version() == 2 && h.files["pids.
 func (g *Group) pidsHits() int64 {
 	dir := g.box.dir(pids)
 	if g.host.byLimit() {
-		return readKeyed(dir, "pids.events")["max"]
+		return readKey(dir, "pids.events", "max")
 	}
-	return sum(dir, "pids.events", "max") + tally(dir, tallyHits)
+	return sum(g.within(pids), "pids.events", "max") + tally(dir, tallyHits)
 }
 
 // remember notes what an exec is not to be blamed for.
@@ -35,7 +35,7 @@ func (s *Sub) remember() {
 }
 
 func (s *Sub) boxHits() int64 {
-	return readKeyed(s.group.execs().dir(pids), "pids.events.local")["max"]
+	return readKey(s.group.execs().dir(pids), "pids.events.local", "max")
 }
 
 func (s *Sub) pidsHits() int64 {
@@ -44,9 +44,9 @@ func (s *Sub) pidsHits() int64 {
 		return 0
 	}
 	if s.group.host.byLimit() {
-		return readKeyed(dir, "pids.events")["max"] + s.boxHits() - tally(dir, tallyThen)
+		return readKey(dir, "pids.events", "max") + s.boxHits() - tally(dir, tallyThen)
 	}
-	return sum(dir, "pids.events", "max")
+	return readKey(dir, "pids.events", "max")
 }
 
 // toKeep reads what would be lost with an exec's group; what it returns adds it

@@ -14,15 +14,20 @@ var resources = []forkbox.Resource{
 	forkbox.ReadBytes, forkbox.WriteBytes, forkbox.ReadOps, forkbox.WriteOps,
 }
 
-// Holds says how each limit is held here.
+// Holds says how each limit is held here. Nobody may change what it returns:
+// it is asked several times for every box, and the answer is the same until the
+// host gets or loses swap, or boxes are kept elsewhere.
 func (h *Host) Holds() map[forkbox.Resource]forkbox.Holding {
+	swaps := h.swap.swaps()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := map[forkbox.Resource]forkbox.Holding{}
-	for _, r := range resources {
-		all[r] = h.holding(r)
+	if h.held == nil || h.heldSwaps != swaps {
+		h.held, h.heldSwaps = map[forkbox.Resource]forkbox.Holding{}, swaps
+		for _, r := range resources {
+			h.held[r] = h.holding(r, swaps)
+		}
 	}
-	return all
+	return h.held
 }
 
 // NotHeld is what holds where Open failed: nothing.
@@ -39,11 +44,11 @@ func NotHeld(err error) map[forkbox.Resource]forkbox.Holding {
 	return all
 }
 
-func (h *Host) holding(r forkbox.Resource) forkbox.Holding {
+func (h *Host) holding(r forkbox.Resource, swaps bool) forkbox.Holding {
 	file, c := h.kernel.knob(r)
 	no := forkbox.Holding{How: forkbox.NotEnforced}
 	switch {
-	case r == forkbox.Swap && !hostSwaps():
+	case r == forkbox.Swap && !swaps:
 		return forkbox.Holding{How: forkbox.Enforced, Why: "the host has no swap"}
 	case h.root().dir(c) == "":
 		no.Why, no.Hint = h.whyNot(c)
@@ -90,10 +95,4 @@ func (h *Host) holdingIO(r forkbox.Resource) forkbox.Holding {
 		return forkbox.Holding{How: forkbox.Enforced}
 	}
 	return no
-}
-
-// hostSwaps says whether there is anything to swap to.
-func hostSwaps() bool {
-	text, err := read("/proc/swaps")
-	return err != nil || strings.Count(strings.TrimSpace(text), "\n") > 0
 }

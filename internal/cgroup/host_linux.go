@@ -26,7 +26,12 @@ type Host struct {
 	known map[string]bool // boxes that are in use, whether or not they have a process yet
 	all   forkbox.Limits  // of all boxes together
 	disks disks
-	inner map[string]bool // by device: whether what it carries is counted again elsewhere
+	held  map[forkbox.Resource]forkbox.Holding // what Holds found out
+	// heldSwaps is whether the host had swap then.
+	heldSwaps bool
+	inner     map[string]bool // by device: whether what it carries is counted again elsewhere
+
+	swap swapTable
 
 	tallies sync.Mutex // held while what an exec that ends has met is added to its box's
 }
@@ -40,11 +45,12 @@ type kernel interface {
 	prepare(n node, cs ...controller) error
 	// limit has limits hold for a group.
 	limit(e *edit, h *Host, n node, l forkbox.Limits) error
-	// stats fills in what a box uses.
-	stats(h *Host, box node, s *forkbox.Stats)
+	// stats fills in what a box uses, but for what only its execs are asked for.
+	stats(g *Group, s *forkbox.Stats)
+	// oomKills counts those of one group, and in version 2 of those below it.
 	oomKills(n node) int64
 	// allKills counts also those of a box's execs that are no more.
-	allKills(box node) int64
+	allKills(g *Group) int64
 	current(n node) int64
 	peak(n node) int64
 	freeze(n node, still bool) error
@@ -131,6 +137,7 @@ func (h *Host) New(id string) (*Group, error) {
 		return nil, forkbox.Errorf(forkbox.Exists, op, "the box %s has one", id)
 	}
 	g := h.group(id, h.trees)
+	g.subs = map[string]*Sub{}
 	err := g.make()
 	if errors.Is(err, unix.ENOENT) { // the first box
 		if err = h.ready(); err == nil {
@@ -273,5 +280,6 @@ func (h *Host) Close() error {
 		errs = append(errs, notBusy(rmdir(t.base)))
 	}
 	h.comeBack()
+	h.swap.close()
 	return forkbox.Wrap("remove the cgroup of all boxes", errors.Join(errs...))
 }

@@ -7,20 +7,17 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// keyed reads a file of lines "key value": memory.events, cpu.stat. What is no
-// number is left out.
-func keyed(text string) map[string]int64 {
-	values := map[string]int64{}
+// keyed finds a number in a file of lines "key value": memory.events, cpu.stat.
+// It is 0 if there is none.
+func keyed(text, key string) int64 {
 	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) != 2 {
-			continue
-		}
-		if v, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
-			values[fields[0]] = v
+		name, value, _ := strings.Cut(line, " ")
+		if name == key {
+			v, _ := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+			return v
 		}
 	}
-	return values
+	return 0
 }
 
 // number reads a file of one number. The kernel says "max" in version 2, and a

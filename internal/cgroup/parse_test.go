@@ -85,8 +85,10 @@ func TestNumber(t *testing.T) {
 }
 
 func TestStatFiles(t *testing.T) {
-	if got := keyed("low 0\nmax 7\nbad\nname x\noom_kill 2\n"); !reflect.DeepEqual(got, map[string]int64{"low": 0, "max": 7, "oom_kill": 2}) {
-		t.Errorf("%v", got)
+	for key, want := range map[string]int64{"low": 0, "max": 7, "oom_kill": 2, "oom": 0, "bad": 0, "name": 0, "": 0} {
+		if got := keyed("low 0\nmax 7\nbad\nname x\noom_kill 2\n", key); got != want {
+			t.Errorf("%q: %d", key, got)
+		}
 	}
 	io := ioStat("8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0\n254:16 rbps=max wbps=5\nnone\n")
 	if io["8:0"]["wios"] != 4 || io["254:16"]["wbps"] != 5 || len(io) != 2 {
@@ -159,7 +161,7 @@ func FuzzStats(f *testing.F) {
 				t.Errorf("%d is a process", pid)
 			}
 		}
-		keyed(text)
+		keyed(text, "oom_kill")
 		perDevice(text, "Read")
 	})
 }

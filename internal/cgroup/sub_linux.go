@@ -45,6 +45,7 @@ func (g *Group) Exec(id string, l forkbox.Limits) (*Sub, error) {
 		return nil, errors.Join(err, s.own.unmake())
 	}
 	s.remember()
+	g.note(s)
 	return s, nil
 }
 
@@ -145,6 +146,9 @@ func (s *Sub) Remove() error {
 	})
 	if isBusy(err) {
 		return forkbox.Errorf(forkbox.Busy, op, "%w", err)
+	}
+	if err == nil {
+		s.group.forget(s)
 	}
 	return forkbox.Wrap(op, err)
 }

@@ -9,14 +9,14 @@ import (
 
 // stats: version 1 counts what happened to a group apart from what happened to
 // those below it, but for what is used.
-func (v v1) stats(h *Host, box node, s *forkbox.Stats) {
+func (v v1) stats(g *Group, s *forkbox.Stats) {
+	h, box := g.host, g.box
 	s.CPU = nanoseconds(readNumber(box.dir(cpuacct), "cpuacct.usage"))
-	s.Throttled = nanoseconds(sum(box.dir(cpu), "cpu.stat", "throttled_time"))
-	dir := box.dir(memory)
-	s.Memory = readNumber(dir, "memory.usage_in_bytes")
-	s.MemoryPeak = readNumber(dir, "memory.max_usage_in_bytes")
-	s.Swap = readKeyed(dir, "memory.stat")["total_swap"]
-	s.OOMKills = v.allKills(box)
+	s.Throttled = nanoseconds(sum(g.within(cpu), "cpu.stat", "throttled_time"))
+	if h.swap.swaps() { // the kernel adds up a lot for this file
+		s.Swap = readKey(box.dir(memory), "memory.stat", "total_swap")
+	}
+	s.OOMKills = v.allKills(g)
 	bytes := readIn(box.dir(disk), "blkio.throttle.io_service_bytes_recursive")
 	ops := readIn(box.dir(disk), "blkio.throttle.io_serviced_recursive")
 	s.IO.ReadBytes, s.IO.WriteBytes = h.total(perDevice(bytes, "Read")), h.total(perDevice(bytes, "Write"))
@@ -33,21 +33,11 @@ func (h *Host) total(byDevice map[string]int64) (total int64) {
 	return total
 }
 
-// sum adds up a value of a group and of all below it.
-func sum(dir, file, key string) (total int64) {
-	if dir == "" {
-		return 0
-	}
-	_ = walk(dir, func(dir string) error {
-		total += readKeyed(dir, file)[key]
-		return nil
-	})
-	return total
+func (v1) oomKills(n node) int64 { return readKey(n.dir(memory), "memory.oom_control", "oom_kill") }
+
+func (v1) allKills(g *Group) int64 {
+	return sum(g.within(memory), "memory.oom_control", "oom_kill") + tally(g.box.dir(memory), tallyOOM)
 }
-
-func (v1) oomKills(n node) int64 { return sum(n.dir(memory), "memory.oom_control", "oom_kill") }
-
-func (v v1) allKills(box node) int64 { return v.oomKills(box) + tally(box.dir(memory), tallyOOM) }
 
 func (v1) current(n node) int64 { return readNumber(n.dir(memory), "memory.usage_in_bytes") }
 

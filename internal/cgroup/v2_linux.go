@@ -58,13 +58,12 @@ func (v2) pids(dir string) ([]int, error) {
 
 // stats: in version 2 what happened to a group has happened to those above it,
 // but for having to wait for a processor.
-func (v2) stats(h *Host, box node, s *forkbox.Stats) {
-	dir := box.main()
-	s.CPU = microseconds(readKeyed(dir, "cpu.stat")["usage_usec"])
-	s.Throttled = microseconds(sum(dir, "cpu.stat", "throttled_usec"))
-	s.Memory, s.MemoryPeak = readNumber(dir, "memory.current"), readNumber(dir, "memory.peak")
+func (v2) stats(g *Group, s *forkbox.Stats) {
+	h, dir := g.host, g.box.main()
+	s.CPU = microseconds(readKey(dir, "cpu.stat", "usage_usec"))
+	s.Throttled = microseconds(sum(g.within(cpu), "cpu.stat", "throttled_usec"))
 	s.Swap = readNumber(dir, "memory.swap.current")
-	s.OOMKills = readKeyed(dir, "memory.events")["oom_kill"]
+	s.OOMKills = readKey(dir, "memory.events", "oom_kill")
 	for dev, v := range ioStat(readIn(dir, "io.stat")) {
 		if !h.carried(dev) {
 			s.IO.ReadBytes += v["rbytes"]
@@ -83,9 +82,9 @@ func (v2) stats(h *Host, box node, s *forkbox.Stats) {
 	}
 }
 
-func (v2) oomKills(n node) int64 { return readKeyed(n.main(), "memory.events")["oom_kill"] }
+func (v2) oomKills(n node) int64 { return readKey(n.main(), "memory.events", "oom_kill") }
 
-func (v v2) allKills(box node) int64 { return v.oomKills(box) }
+func (v v2) allKills(g *Group) int64 { return v.oomKills(g.box) }
 
 func (v2) current(n node) int64 { return readNumber(n.main(), "memory.current") }
 
@@ -98,5 +97,5 @@ func (v2) freeze(n node, still bool) error {
 
 func (v2) frozen(n node) (bool, error) {
 	text, err := read(filepath.Join(n.main(), "cgroup.events"))
-	return keyed(text)["frozen"] == 1, err
+	return keyed(text, "frozen") == 1, err
 }

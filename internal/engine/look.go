@@ -23,24 +23,9 @@ func (e *Engine) Processes(ctx context.Context, who forkbox.Owner, ref string) (
 
 // Occupied says whether anything runs in a box, beside what the box itself
 // needs.
-func (e *Engine) Occupied(ctx context.Context, who forkbox.Owner, ref string) (busy bool, err error) {
-	ctx, end, err := e.begin(ctx, "see what runs")
-	if err != nil {
-		return false, err
-	}
-	defer end()
-	err = e.ask(ctx, who, ref, func(i forkbox.Instance) (err error) {
-		if o, ok := i.(interface {
-			Occupied(context.Context) (bool, error)
-		}); ok {
-			busy, err = o.Occupied(ctx)
-			return err
-		}
-		list, err := i.Processes(ctx)
-		busy = len(list) > 1
-		return err
-	})
-	return busy, forkbox.Wrap("see what runs", err)
+func (e *Engine) Occupied(ctx context.Context, who forkbox.Owner, ref string) (bool, error) {
+	list, err := e.Processes(ctx, who, ref)
+	return beyondInit(list), err
 }
 
 // ask asks a box that runs. One that rests, or comes to rest meanwhile, has

@@ -115,10 +115,12 @@ func (p *pid1) takeName(name string, hosts []byte) error {
 	p.mu.Unlock()
 	for fd, content := range map[int][]byte{p.config.HostsFD: hosts, p.config.NameFD: []byte(name + "\n")} {
 		f := os.NewFile(uintptr(fd), "veil")
-		if err := f.Truncate(0); err != nil {
+		if _, err := f.WriteAt(content, 0); err != nil {
 			return err
 		}
-		if _, err := f.WriteAt(content, 0); err != nil {
+		// Afterwards, when as a rule it is no shorter than what it was: to
+		// empty it first would be to give its memory back and ask for it again.
+		if err := f.Truncate(int64(len(content))); err != nil {
 			return err
 		}
 		f.Close()

@@ -79,6 +79,15 @@ func (p *Provider) concealment(box forkbox.Box) *concealment {
 	return c
 }
 
+// ageing has a concealment that will not be used much longer be made anew.
+func (v *veils) ageing() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.last != nil && time.Since(v.last.made) > concealmentAge/2 {
+		v.last = nil
+	}
+}
+
 // cover hides what a box must not see.
 func (p *Provider) cover(v *veil, box forkbox.Box) (hidden []string) {
 	hidden = []string{p.home}

@@ -117,7 +117,7 @@ func (i *instance) into(id string, limits forkbox.Limits, args *execArgs) (*cgro
 			own[r] = v
 		}
 	}
-	ready, err := i.execGroup(id, unswapped(own))
+	ready, err := i.groupFor(id, unswapped(own))
 	if err != nil {
 		return nil, forkbox.Wrap("make the exec's cgroup", err)
 	}
@@ -126,59 +126,6 @@ func (i *instance) into(id string, limits forkbox.Limits, args *execArgs) (*cgro
 	i.subs[id] = ready.sub
 	i.mu.Unlock()
 	return ready.entry, nil
-}
-
-// firstID is that of the first exec of every box.
-const firstID = "1"
-
-// firstExec is the group of an exec that is yet to come, and the way into it.
-type firstExec struct {
-	sub   *cgroup.Sub
-	entry *cgroup.Entry
-}
-
-// readyExec has the group of the first exec at hand for when a spare is taken.
-func (i *instance) readyExec() error {
-	if i.group == nil {
-		return nil
-	}
-	first, err := i.newExecGroup(firstID, nil)
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.first = first
-	return err
-}
-
-func (i *instance) execGroup(id string, own forkbox.Limits) (*firstExec, error) {
-	i.mu.Lock()
-	ready := i.first
-	if id == firstID {
-		i.first = nil
-	}
-	i.mu.Unlock()
-	if ready == nil || id != firstID {
-		return i.newExecGroup(id, own)
-	}
-	if len(own) == 0 {
-		return ready, nil
-	}
-	ready.entry.Close()
-	if err := ready.sub.Remove(); err != nil {
-		return nil, err
-	}
-	return i.newExecGroup(id, own)
-}
-
-func (i *instance) newExecGroup(id string, own forkbox.Limits) (*firstExec, error) {
-	sub, err := i.group.Exec(id, own)
-	if err != nil {
-		return nil, err
-	}
-	entry, err := sub.EntryFromBox() // init is, and starts it
-	if err != nil {
-		return nil, errors.Join(err, sub.Remove())
-	}
-	return &firstExec{sub, entry}, nil
 }
 
 // sub is the group of an exec, also of one that an earlier daemon started.
@@ -330,11 +277,11 @@ const groupLimit = 5 * time.Second
 func (i *instance) disband() {
 	i.mu.Lock()
 	execs := slices.Collect(maps.Values(i.subs))
-	if i.first != nil {
-		i.first.entry.Close()
-		execs = append(execs, i.first.sub)
+	if i.next != nil {
+		i.next.entry.Close()
+		execs = append(execs, i.next.sub)
 	}
-	i.first = nil
+	i.next, i.disbanded = nil, true
 	i.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), groupLimit)
 	defer cancel()

@@ -44,6 +44,10 @@ func (i *instance) Holder(proto string, local, remote netip.AddrPort) (forkbox.W
 	return forkbox.Who{}, false
 }
 
+// holderLimit is how long init may take to help: a connection waits for it, and
+// goes on without.
+const holderLimit = 200 * time.Millisecond
+
 // callers remembers who made the last connection.
 type callers struct {
 	mu   sync.Mutex
@@ -89,7 +93,9 @@ func (i *instance) asking() (*linux.Sockets, error) {
 	if i.sockets != nil {
 		return i.sockets, nil
 	}
-	file, err := i.fetch(context.Background(), request{Verb: doAsk})
+	ctx, cancel := context.WithTimeout(context.Background(), holderLimit)
+	defer cancel()
+	file, err := i.fetch(ctx, request{Verb: doAsk})
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +168,7 @@ const mostCommand = 256
 func (i *instance) whoIs(pid int) forkbox.Who {
 	who := inspect(pid)
 	if who.Exec == "" {
-		ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
+		ctx, cancel := context.WithTimeout(context.Background(), holderLimit)
 		defer cancel()
 		rep, _ := i.call(ctx, request{Verb: doWhose, PID: who.PID})
 		who.Exec = rep.Exec

@@ -33,6 +33,8 @@ const lonely = 30 * time.Second
 type pid1 struct {
 	config  initConfig
 	spawned chan struct{} // has a value when a child was started
+	jobs    chan func()   // for who is idle
+	score   score
 
 	mu     sync.Mutex
 	daemon *wire.Conn        // nil while no daemon is connected
@@ -69,7 +71,7 @@ func runInit(args []string) error {
 		return err
 	}
 	file.Close()
-	p := &pid1{config: config, spawned: make(chan struct{}, 1), execs: map[string]*child{}, byPID: map[int]*child{}, ended: map[string]exited{}}
+	p := &pid1{config: config, spawned: make(chan struct{}, 1), jobs: make(chan func()), execs: map[string]*child{}, byPID: map[int]*child{}, ended: map[string]exited{}}
 	if err := p.settle(); err != nil {
 		return err
 	}
@@ -124,10 +126,10 @@ func (p *pid1) converse(conn *wire.Conn) {
 		if err != nil {
 			break
 		}
-		if req.Verb == doClaim { // before what comes next
-			p.reply(conn, req, files)
+		if req.isNotice() {
+			p.answer(req, files) // now: a claim comes before what comes next
 		} else {
-			go p.reply(conn, req, files)
+			p.work(func() { p.reply(conn, req, files) })
 		}
 	}
 	conn.Close()
@@ -139,6 +141,21 @@ func (p *pid1) converse(conn *wire.Conn) {
 	p.mu.Unlock()
 	if unwanted {
 		os.Exit(0) // nobody's box, and nobody to give it to
+	}
+}
+
+// work does something in the background, on a goroutine that has done something
+// before if one is idle: a fresh one would have to grow its stack again.
+func (p *pid1) work(do func()) {
+	select {
+	case p.jobs <- do:
+	default:
+		go func() {
+			for {
+				do()
+				do = <-p.jobs
+			}
+		}()
 	}
 }
 

@@ -50,7 +50,9 @@ func (p *pid1) spawn(c *child, args *execArgs, s *spawnArgs) error {
 	}
 	// Without the lock: a program on a filesystem that hangs must not keep init
 	// from answering.
-	if _, err := born.Wait(spawnLimit); err != nil {
+	_, err = born.Wait(spawnLimit)
+	p.score.begun()
+	if err != nil {
 		_ = syscall.Kill(born.PID, syscall.SIGKILL) // where it hangs; else it is gone
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -70,8 +72,10 @@ func (p *pid1) fork(c *child, args *execArgs, s *spawnArgs) (*linux.Child, error
 	}
 	p.stamps++
 	s.stamp, c.stamp = p.stamps, p.stamps
+	p.score.begins()
 	born, err := s.script(args, p.config).Fork(0)
 	if err != nil {
+		p.score.begun()
 		return nil, startError(args.Argv[0], err, args.Dir)
 	}
 	unix.Close(born.PIDFD)

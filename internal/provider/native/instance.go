@@ -38,12 +38,19 @@ type instance struct {
 	exited func(string, forkbox.Exit, forkbox.Output)
 	early  []exited // exits that came before Watch
 
+	running map[string]bool  // execs whose end we were not told yet
+	told    bool             // those are all
+	init    *forkbox.Process // as it described itself
+
 	limits    forkbox.Limits            // the box's
 	ownLimits map[string]forkbox.Limits // of execs that have some, by id
 	subs      map[string]*cgroup.Sub    // the groups of execs, by id
 	words     *forkbox.Exit             // how the kernel ended it
 	device    *os.File                  // of a spare: fetched ahead
-	first     *firstExec                // of a spare: made ahead
+	next      *execGroup                // made ahead
+	disbanded bool                      // the box's groups are gone, or going
+
+	ahead sync.Mutex // held while the group of an exec is made
 
 	looks   looks
 	callers callers
@@ -54,7 +61,7 @@ type instance struct {
 var _ forkbox.Instance = (*instance)(nil)
 
 func newInstance(conn *wire.Conn, process *linux.Process, socket string, group *cgroup.Group, policy forkbox.Policy, later func(func())) *instance {
-	i := &instance{conn: conn, process: process, socket: socket, group: group, done: make(chan struct{}), calls: map[int]chan reply{}, later: later,
+	i := &instance{conn: conn, process: process, socket: socket, group: group, done: make(chan struct{}), calls: map[int]chan reply{}, later: later, running: map[string]bool{},
 		limits: policy.Limits(), ownLimits: map[string]forkbox.Limits{}, subs: map[string]*cgroup.Sub{}}
 	go i.listen()
 	go i.await()
@@ -112,9 +119,11 @@ func (i *instance) deliver(e exited) {
 	i.mu.Unlock()
 	if handler != nil {
 		i.judge(e.ID, &e.Exit)
+		i.ran(e.ID)
 		handler(e.ID, e.Exit, e.Output)
 		i.leaveSoon(e.ID)
 		_ = i.conn.Send(request{Verb: doAck, ID: e.ID})
+		i.readyNext(e.ID)
 	}
 }
 
@@ -201,8 +210,13 @@ func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, o
 		files = append(files, entrance(entry)...)
 	}
 	i.remember(id, spec.Limits)
-	if _, err = i.call(ctx, request{Verb: doExec, ID: id, Exec: args}, files...); err != nil {
+	i.runs(id)
+	rep, err := i.call(ctx, request{Verb: doExec, ID: id, Exec: args}, files...)
+	if err != nil {
 		i.leave(id)
+	}
+	if rep.Error != nil { // else who has lost patience does not know
+		i.ran(id)
 	}
 	return err
 }
@@ -217,9 +231,14 @@ func (i *instance) Watch(handler func(string, forkbox.Exit, forkbox.Output)) ([]
 		i.deliver(e)
 	}
 	if i.fresh {
+		i.knowsAll()
 		return nil, nil // nothing can have run or ended in it yet
 	}
 	rep, err := i.call(context.Background(), request{Verb: doHello})
+	if err == nil {
+		i.runs(rep.Running...)
+		i.knowsAll()
+	}
 	for _, e := range rep.Ended {
 		i.deliver(e)
 	}
@@ -242,9 +261,13 @@ func (i *instance) Resize(ctx context.Context, id string, size forkbox.Size) err
 }
 
 func (i *instance) Processes(ctx context.Context) ([]forkbox.Process, error) {
+	if init := i.alone(); init != nil {
+		return []forkbox.Process{*init}, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	rep, err := i.call(ctx, request{Verb: doList})
+	i.meet(rep.Processes)
 	return rep.Processes, err
 }
 
@@ -279,7 +302,7 @@ func (i *instance) Stop(ctx context.Context, grace forkbox.Grace) error {
 		return err
 	}
 	patience := time.Duration(0)
-	if grace > 0 {
+	if grace > 0 && i.alone() == nil { // else there is nobody to be kind to
 		asked, cancel := context.WithTimeout(ctx, time.Second)
 		if _, err := i.call(asked, request{Verb: doStop, Grace: grace}); err == nil {
 			patience = grace + time.Second

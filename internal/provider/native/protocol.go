@@ -9,7 +9,7 @@ import (
 )
 
 // What the daemon and a box's init say to each other, over internal/wire.
-// Every request gets one reply with its number; exits come as replies with
+// Every request that has a number gets one reply with it; exits come as replies with
 // number 0. Neither end trusts the other's words further than it must: init
 // runs among the box's processes, and root in the box could speak for it.
 
@@ -47,6 +47,12 @@ type request struct {
 	PID    int           `json:"pid,omitempty"`
 
 	fetches bool // a file is to come with the answer
+}
+
+// isNotice says whether nobody waits for the answer, and init is done at once:
+// to wake the daemon for it would cost more than what it says.
+func (r *request) isNotice() bool {
+	return r.Number == 0 && (r.Verb == doClaim || r.Verb == doAck)
 }
 
 // execArgs goes with files: in, out, err and the log, as Have says, then the

@@ -96,6 +96,7 @@ func (s *spares) build(like forkbox.Box) (*spare, error) {
 	like.ID, like.Name = sparePrefix+hex.EncodeToString(random[:]), "spare"
 	like.Policy = onlyGrouped(like.Policy)
 	p, ctx := s.provider, context.Background()
+	p.veils.ageing() // now there is time; the box that takes the spare has none
 	plan, err := p.outline(like)
 	if err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func (s *spares) build(like forkbox.Box) (*spare, error) {
 		err = i.readyDevice(ctx)
 	}
 	if err == nil {
-		err = i.readyExec()
+		err = i.readyFirst()
 	}
 	if err != nil {
 		s.drop(&spare{id: like.ID, instance: i})
