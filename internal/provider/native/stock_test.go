@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -93,6 +94,41 @@ func startAtOnce(t *testing.T, p *Provider, l *providertest.Lab, n int) (boxes [
 	all.Wait()
 	must(t, errors.Join(errs...))
 	return boxes, taken
+}
+
+// TestSpareShowsRealityAsItIsNow: what changed since it was made is seen, also
+// where somebody worked a moment before: a directory that was made again under
+// its old name, a program that was not there yet.
+func TestSpareShowsRealityAsItIsNow(t *testing.T) {
+	t.Parallel()
+	p, l := lab(t)
+	dir := providertest.Tree(t, map[string]string{"bin/keep": "", "work/old": "old"})
+	spec := providertest.Shell("exec tool")
+	ask := func(r *providertest.Running) string {
+		spec.Dir = dir + "/work"
+		spec.Env = []string{"PATH=" + dir + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+		res := r.Run(spec, nil)
+		return res.Stdout + res.Stderr
+	}
+	if got := ask(l.Start(l.Box())); !strings.Contains(got, "not found") {
+		t.Fatalf("before: %s", got)
+	}
+	s, err := p.spares.build(l.Box())
+	must(t, err)
+	must(t, os.RemoveAll(dir+"/work"))
+	must(t, os.Mkdir(dir+"/work", 0o755))
+	must(t, os.WriteFile(dir+"/work/new", []byte("new"), 0o644))
+	must(t, os.WriteFile(dir+"/bin/tool", []byte("#!/bin/sh\nls; cat new\n"), 0o755))
+	p.spares.mu.Lock()
+	p.spares.ready = slices.Insert(p.spares.ready, 0, s)
+	p.spares.mu.Unlock()
+	r := l.Start(l.Box())
+	if r.Instance.(*instance) != s.instance {
+		t.Fatal("the test is blind: the spare was not taken")
+	}
+	if got := ask(r); got != "new\nnew" {
+		t.Errorf("after: %q", got)
+	}
 }
 
 // TestSpareTakesLimits: those of its box hold, whatever it was made with.
