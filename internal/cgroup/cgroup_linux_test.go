@@ -138,6 +138,10 @@ func statsOf(t *testing.T, g *Group) forkbox.Stats {
 	if err != nil {
 		t.Fatal(err)
 	}
+	u, err := g.Used() // a part of it, a moment later
+	if err != nil || u.CPU < s.CPU || u.MemoryPeak < s.MemoryPeak || (u.Memory == 0) != (s.Memory == 0) {
+		t.Errorf("it uses %+v, and alone %+v, %v", s, u, err)
+	}
 	return s
 }
 
@@ -325,6 +329,8 @@ func TestRemove(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = g.Stats()
+		wantCode(t, err, forkbox.NotFound)
+		_, err = g.Used()
 		wantCode(t, err, forkbox.NotFound)
 	})
 }

@@ -130,6 +130,16 @@ func (g *Group) Idle() bool {
 	return ok && n == 0
 }
 
+// Used is what of it counts processors and memory: three files instead of a
+// dozen, for who asks often.
+func (g *Group) Used() (forkbox.Stats, error) {
+	if !exists(g.box.main(), "cgroup.procs") {
+		return forkbox.Stats{}, forkbox.Errorf(forkbox.NotFound, "count what the box uses", "it has no cgroup")
+	}
+	k := g.host.kernel
+	return forkbox.Stats{Time: time.Now(), CPU: k.cpu(g.box), Memory: k.current(g.execs()), MemoryPeak: k.peak(g.execs())}, nil
+}
+
 // Stats is what the box uses now and has used so far, without its disk.
 func (g *Group) Stats() (forkbox.Stats, error) {
 	if !exists(g.box.main(), "cgroup.procs") {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -51,6 +52,7 @@ type kernel interface {
 	oomKills(n node) int64
 	// allKills counts also those of a box's execs that are no more.
 	allKills(g *Group) int64
+	cpu(n node) time.Duration
 	current(n node) int64
 	peak(n node) int64
 	freeze(n node, still bool) error

@@ -3,6 +3,7 @@ package cgroup
 import (
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -11,7 +12,7 @@ import (
 // those below it, but for what is used.
 func (v v1) stats(g *Group, s *forkbox.Stats) {
 	h, box := g.host, g.box
-	s.CPU = nanoseconds(readNumber(box.dir(cpuacct), "cpuacct.usage"))
+	s.CPU = v.cpu(box)
 	s.Throttled = nanoseconds(sum(g.within(cpu), "cpu.stat", "throttled_time"))
 	if h.swap.swaps() { // the kernel adds up a lot for this file
 		s.Swap = readKey(box.dir(memory), "memory.stat", "total_swap")
@@ -38,6 +39,8 @@ func (v1) oomKills(n node) int64 { return readKey(n.dir(memory), "memory.oom_con
 func (v1) allKills(g *Group) int64 {
 	return sum(g.within(memory), "memory.oom_control", "oom_kill") + tally(g.box.dir(memory), tallyOOM)
 }
+
+func (v1) cpu(n node) time.Duration { return nanoseconds(readNumber(n.dir(cpuacct), "cpuacct.usage")) }
 
 func (v1) current(n node) int64 { return readNumber(n.dir(memory), "memory.usage_in_bytes") }
 

@@ -3,6 +3,7 @@ package cgroup
 import (
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -58,9 +59,9 @@ func (v2) pids(dir string) ([]int, error) {
 
 // stats: in version 2 what happened to a group has happened to those above it,
 // but for having to wait for a processor.
-func (v2) stats(g *Group, s *forkbox.Stats) {
+func (v v2) stats(g *Group, s *forkbox.Stats) {
 	h, dir := g.host, g.box.main()
-	s.CPU = microseconds(readKey(dir, "cpu.stat", "usage_usec"))
+	s.CPU = v.cpu(g.box)
 	s.Throttled = microseconds(sum(g.within(cpu), "cpu.stat", "throttled_usec"))
 	s.Swap = readNumber(dir, "memory.swap.current")
 	s.OOMKills = readKey(dir, "memory.events", "oom_kill")
@@ -85,6 +86,8 @@ func (v2) stats(g *Group, s *forkbox.Stats) {
 func (v2) oomKills(n node) int64 { return readKey(n.main(), "memory.events", "oom_kill") }
 
 func (v v2) allKills(g *Group) int64 { return v.oomKills(g.box) }
+
+func (v2) cpu(n node) time.Duration { return microseconds(readKey(n.main(), "cpu.stat", "usage_usec")) }
 
 func (v2) current(n node) int64 { return readNumber(n.main(), "memory.current") }
 

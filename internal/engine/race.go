@@ -78,13 +78,15 @@ func (e *Engine) Consumed(ctx context.Context, who forkbox.Owner, ref string) (f
 	if a == nil {
 		return forkbox.Stats{}, forkbox.Errorf(forkbox.Busy, op, "it does not run")
 	}
-	g, ok := a.instance.(forkbox.Governed)
+	g, ok := a.instance.(interface {
+		Used(ctx context.Context) (forkbox.Stats, error)
+	})
 	if !ok {
 		return forkbox.Stats{}, forkbox.Errorf(forkbox.Unsupported, op, "provider %s does not know", e.provider.Name())
 	}
 	ctx, cancel := context.WithTimeout(ctx, statsLimit)
 	defer cancel()
-	return g.Stats(ctx)
+	return g.Used(ctx)
 }
 
 // Supersede marks boxes of who's, by their ids, as having lost to the box of a

@@ -210,6 +210,14 @@ func (i *instance) standStill(ctx context.Context) (goOn func() error, err error
 // frozenNote says what has to be let go on should the daemon die meanwhile.
 func (i *instance) frozenNote() string { return filepath.Join(filepath.Dir(i.at()), "frozen") }
 
+// Used is what of it counts processors and memory.
+func (i *instance) Used(context.Context) (forkbox.Stats, error) {
+	if i.group != nil {
+		return i.group.Used()
+	}
+	return i.tally()
+}
+
 // Stats is what the box uses.
 func (i *instance) Stats(context.Context) (forkbox.Stats, error) {
 	if i.group != nil {
