@@ -3,6 +3,7 @@ package forkbox
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -32,6 +33,10 @@ func (s Strings) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON takes both forms.
 func (s *Strings) UnmarshalJSON(text []byte) error {
+	if list, ok := simple(string(text)); ok {
+		*s = list
+		return nil
+	}
 	var plain []string
 	if err := json.Unmarshal(text, &plain); err == nil {
 		*s = plain
@@ -53,4 +58,17 @@ func (s *Strings) UnmarshalJSON(text []byte) error {
 		(*s)[i] = string(raw.Bytes)
 	}
 	return nil
+}
+
+// simple reads what nearly all of them are, an environment with each exec: an
+// array in which nothing is escaped. Then every quote begins or ends a string.
+func simple(text string) (list []string, ok bool) {
+	const begin, between, end = `["`, `","`, `"]`
+	rest, begins := strings.CutPrefix(text, begin)
+	rest, ends := strings.CutSuffix(rest, end)
+	if !begins || !ends || strings.Contains(rest, `\`) || !utf8.ValidString(rest) {
+		return nil, false
+	}
+	list = strings.Split(rest, between)
+	return list, !slices.ContainsFunc(list, func(v string) bool { return strings.Contains(v, `"`) })
 }

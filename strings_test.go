@@ -22,3 +22,25 @@ func TestStringsSurviveJSON(t *testing.T) {
 		t.Error("a number passed for an argument")
 	}
 }
+
+// What is read the quick way is what the slow one reads.
+func FuzzStrings(f *testing.F) {
+	for _, text := range []string{
+		`["a","b c"]`, `[""]`, `["","",""]`, `[]`, `null`, `["a", "b"]`, ` ["a"] `, `["a\n","b"]`, `["\"","b"]`, `["a\\","b"]`, `["a",{"bytes":"/w=="},"b"]`,
+		`["a",["b","c"]]`, `["a",1,"b"]`, `["a",null,"b"]`, `[",",",,"]`, "[\"\xff\"]", `["é","\u00e9"]`, `{"a":"b"}`, `[["a","b"]]`, `["]`, `["a","b"`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var got Strings
+		err := json.Unmarshal([]byte(text), &got)
+		var plain []string
+		if json.Unmarshal([]byte(text), &plain) == nil && (err != nil || !slices.Equal(got, plain)) {
+			t.Errorf("%q became %q, %v", text, got, err)
+		}
+		list, ok := simple(text)
+		if json.Valid([]byte(text)) && ok && !slices.Equal(list, plain) {
+			t.Errorf("%q was taken for %q, not %q", text, list, plain)
+		}
+	})
+}
