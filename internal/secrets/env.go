@@ -91,9 +91,23 @@ func byName(name string) bool {
 			return true
 		}
 	}
-	padded := "_" + name + "_"
-	part := func(s string) bool { return strings.Contains(padded, "_"+s+"_") }
+	part := func(s string) bool { return hasPart(name, s) }
 	return slices.ContainsFunc(words, part) || slices.ContainsFunc(pairs, part)
+}
+
+// hasPart says whether some words of a name that underscores part are these.
+func hasPart(name, words string) bool {
+	for at := 0; ; at++ {
+		i := strings.Index(name[at:], words)
+		if i < 0 {
+			return false
+		}
+		at += i
+		end := at + len(words)
+		if (at == 0 || name[at-1] == '_') && (end == len(name) || name[end] == '_') {
+			return true
+		}
+	}
 }
 
 func byValue(value string) bool {

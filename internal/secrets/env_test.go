@@ -51,3 +51,18 @@ func TestFilterEnvKeeps(t *testing.T) {
 		t.Errorf("not passed: %v", dropped)
 	}
 }
+
+func TestHasPart(t *testing.T) {
+	for _, c := range []struct {
+		name, words string
+		want        bool
+	}{
+		{"TOKEN", "TOKEN", true}, {"MY_TOKEN", "TOKEN", true}, {"TOKEN_FILE", "TOKEN", true}, {"A_TOKEN_B", "TOKEN", true},
+		{"TOKENS", "TOKEN", false}, {"MYTOKEN", "TOKEN", false}, {"TOKENTOKEN", "TOKEN", false}, {"TOKENS_TOKEN", "TOKEN", true},
+		{"A_API_KEY_B", "API_KEY", true}, {"API_KEYS", "API_KEY", false}, {"", "TOKEN", false}, {"_TOKEN_", "TOKEN", true},
+	} {
+		if got := hasPart(c.name, c.words); got != c.want {
+			t.Errorf("%s in %s: %v", c.words, c.name, got)
+		}
+	}
+}
