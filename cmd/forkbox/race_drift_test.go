@@ -46,6 +46,21 @@ func TestRaceApplyAfterDrift(t *testing.T) {
 	}
 }
 
+// TestRaceAppliesAtOnceAfterDrift: boxes come to rest a moment after the end of
+// their race, but not under a landing that runs the checks again by then.
+func TestRaceAppliesAtOnceAfterDrift(t *testing.T) {
+	t.Parallel()
+	w := newRaceWorld(t)
+	w.write("status", "as it was\n")
+	cmd, said := w.background("race", "--name", "r", "--apply", "--yes", "--try", "a=touch here; "+awaits("go")+"; rm go", "--check", "sleep 0.5; test -e here")
+	w.awaitFile("r-a", "here")
+	w.write("status", "quiet\n")
+	w.in("r-a", "touch go")
+	if err := cmd.Wait(); err != nil || !exists(w.ws+"/here") {
+		t.Errorf("%v\n%s", err, said())
+	}
+}
+
 // TestRaceApplyChecksAgain: with what reality did meanwhile the check fails.
 // Nothing lands.
 func TestRaceApplyChecksAgain(t *testing.T) {

@@ -24,6 +24,10 @@ func (g *Group) pidsHits() int64 {
 	return sum(g.within(pids), "pids.events", "max") + tally(dir, tallyHits)
 }
 
+// Begins is called when the exec begins whose group was made before: what the
+// box has met until then is not its doing.
+func (s *Sub) Begins() { s.remember() }
+
 // remember notes what an exec is not to be blamed for.
 func (s *Sub) remember() {
 	if !s.group.host.byLimit() {

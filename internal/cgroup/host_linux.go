@@ -282,6 +282,5 @@ func (h *Host) Close() error {
 		errs = append(errs, notBusy(rmdir(t.base)))
 	}
 	h.comeBack()
-	h.swap.close()
 	return forkbox.Wrap("remove the cgroup of all boxes", errors.Join(errs...))
 }

@@ -3,47 +3,31 @@ package cgroup
 import (
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
+	"time"
 )
 
-// swapTable knows whether the host has anything to swap to. It reads the
-// kernel's table again only when poll says that it has changed.
+// swapTable knows whether the host has anything to swap to. It is asked several
+// times for every box, and reads the kernel's table once in a while.
 type swapTable struct {
 	mu   sync.Mutex
-	open bool
-	fd   int
+	when time.Time
 	any  bool
 }
 
-const swapFile = "/proc/swaps"
+// swapAge is how old an answer may be.
+const swapAge = time.Second
 
 // hostSwaps reads the table.
 func hostSwaps() bool {
-	text, err := read(swapFile)
+	text, err := read("/proc/swaps")
 	return err != nil || strings.Count(strings.TrimSpace(text), "\n") > 0
 }
 
 func (t *swapTable) swaps() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.open {
-		// First: what changes after this is reported.
-		fd, err := open(swapFile, unix.O_RDONLY)
-		t.open, t.fd, t.any = err == nil, fd, hostSwaps()
-		return t.any
-	}
-	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLPRI}}, 0); n > 0 || err != nil {
-		t.any = hostSwaps()
+	if now := time.Now(); now.Sub(t.when) > swapAge {
+		t.when, t.any = now, hostSwaps()
 	}
 	return t.any
-}
-
-func (t *swapTable) close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.open {
-		unix.Close(t.fd)
-	}
-	t.open = false
 }

@@ -131,13 +131,19 @@ func explain(err error) string {
 // race hears of its end first.
 const restAfter = 50 * time.Millisecond
 
-// rest stops the boxes that are done with: the race does not wait for it. After
-// a crash [Races.Resume] does it.
+// rest stops the boxes that are done with: the race does not wait for it. Who
+// lands one of them already, and runs its checks again, comes first. After a
+// crash [Races.Resume] does it.
 func (r *race) rest() {
 	select {
 	case <-time.After(restAfter):
 	case <-r.Races.ctx.Done():
 	}
+	done, err := r.turn(r.Races.ctx, r.id)
+	if err != nil {
+		return
+	}
+	defer done()
 	var all sync.WaitGroup
 	for _, b := range r.tries {
 		if b != nil {

@@ -320,3 +320,20 @@ func TestCheckThatSpoilsItsBoxIsNotFlaky(t *testing.T) {
 		t.Errorf("it is left with %v", b.files)
 	}
 }
+
+// When a race has ended its boxes come to rest, but not while somebody lands
+// one: that may run its checks again.
+func TestBoxesRestAfterALanding(t *testing.T) {
+	w := newWorld(t, map[string]script{"good": write("f", "good")})
+	rec, err := w.Start(context.Background(), ada, forkbox.RaceSpec{Name: "r", Approaches: approaches("a=good")})
+	check(t, err)
+	landed, err := w.turn(context.Background(), rec.ID)
+	check(t, err)
+	w.ended(rec.ID)
+	time.Sleep(3 * restAfter)
+	if !w.host.runs("a") {
+		t.Error("its box was stopped")
+	}
+	landed()
+	eventually(t, "its box rests", func() bool { return !w.host.runs("a") })
+}

@@ -125,3 +125,22 @@ func TestInitIsLessExpendable(t *testing.T) {
 		}
 	}
 }
+
+// Root in a box decides what is where in it. Init does not go there.
+func TestInitLooksForItsScoreNowhere(t *testing.T) {
+	t.Parallel()
+	if !root {
+		t.Skip("only root can mount in a box")
+	}
+	_, l := lab(t)
+	r := l.Start(l.Box())
+	r.Sh("mkfifo /tmp/fbtest-fifo && mount --bind /tmp/fbtest-fifo /proc/1/oom_score_adj && test -p /proc/1/oom_score_adj")
+	for range 3 {
+		r.Sh("true")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
+	defer cancel()
+	if _, err := r.Instance.(*instance).call(ctx, request{Verb: doHello}); err != nil {
+		t.Error(err)
+	}
+}

@@ -72,6 +72,7 @@ func (i *instance) groupFor(id string, own forkbox.Limits) (*execGroup, error) {
 	i.next = nil
 	i.mu.Unlock()
 	if ready != nil && ready.id == id && len(own) == 0 {
+		ready.sub.Begins()
 		return ready, nil
 	}
 	if ready != nil {

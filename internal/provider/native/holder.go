@@ -37,7 +37,9 @@ func (i *instance) Holder(proto string, local, remote netip.AddrPort) (forkbox.W
 	for _, pid := range i.members() {
 		if i.holds(pid, link) {
 			who := i.whoIs(pid)
-			i.callers.saw(pid, who)
+			if who.Exec != "" { // else init may have more to say the next time
+				i.callers.saw(pid, who)
+			}
 			return who, true
 		}
 	}
@@ -45,8 +47,9 @@ func (i *instance) Holder(proto string, local, remote netip.AddrPort) (forkbox.W
 }
 
 // holderLimit is how long init may take to help: a connection waits for it, and
-// goes on without.
-const holderLimit = 200 * time.Millisecond
+// goes on without, and then nobody knows whose it was. It is far more than it
+// takes on a busy host.
+const holderLimit = 2 * time.Second
 
 // callers remembers who made the last connection.
 type callers struct {

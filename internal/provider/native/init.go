@@ -83,6 +83,7 @@ func runInit(args []string) error {
 // settle does what has to be done inside the namespaces, then gives up what
 // is not needed any more.
 func (p *pid1) settle() error {
+	p.score.open()
 	if p.config.Net != forkbox.NetHost {
 		if err := linux.LoopbackUp(); err != nil {
 			return fmt.Errorf("bring up loopback: %w", err)
@@ -150,12 +151,15 @@ func (p *pid1) work(do func()) {
 	select {
 	case p.jobs <- do:
 	default:
-		go func() {
-			for {
-				do()
-				do = <-p.jobs
-			}
-		}()
+		go p.worker(do)
+	}
+}
+
+// worker holds on to nothing of what it did while it waits for more.
+func (p *pid1) worker(do func()) {
+	for {
+		do()
+		do = <-p.jobs
 	}
 }
 

@@ -234,7 +234,12 @@ func (i *instance) Watch(handler func(string, forkbox.Exit, forkbox.Output)) ([]
 		i.knowsAll()
 		return nil, nil // nothing can have run or ended in it yet
 	}
-	rep, err := i.call(context.Background(), request{Verb: doHello})
+	ctx, cancel := context.WithTimeout(context.Background(), answerLimit) // whatever root in the box did to init
+	defer cancel()
+	rep, err := i.call(ctx, request{Verb: doHello})
+	if ctx.Err() != nil {
+		err = gone(doHello, errors.New("its init does not answer"))
+	}
 	if err == nil {
 		i.runs(rep.Running...)
 		i.knowsAll()

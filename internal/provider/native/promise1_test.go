@@ -210,6 +210,9 @@ func initFiles() error {
 		if err != nil || strings.HasPrefix(target, "anon_inode:") || strings.HasPrefix(target, "/memfd:") || strings.HasSuffix(target, ".log") || target == "/dev/null" || strings.HasPrefix(target, "/dev/pts") {
 			continue
 		}
+		if target == "/proc/1/oom_score_adj" { // init's own, which who asks by that name gets as well
+			continue
+		}
 		if st.IsDir() || st.Mode().IsRegular() || st.Mode()&os.ModeDevice != 0 {
 			fmt.Println(fd, target)
 			return nil
