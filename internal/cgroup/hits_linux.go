@@ -24,12 +24,9 @@ func (g *Group) pidsHits() int64 {
 	return sum(g.within(pids), "pids.events", "max") + tally(dir, tallyHits)
 }
 
-// Begins is called when the exec begins whose group was made before: what the
-// box has met until then is not its doing.
-func (s *Sub) Begins() { s.remember() }
-
-// remember notes what an exec is not to be blamed for.
-func (s *Sub) remember() {
+// Begins notes what an exec is not to be blamed for: what its box has met until
+// now. Whoever makes a group ahead calls it once more when the exec begins.
+func (s *Sub) Begins() {
 	if !s.group.host.byLimit() {
 		return
 	}

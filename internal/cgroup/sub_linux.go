@@ -44,7 +44,7 @@ func (g *Group) Exec(id string, l forkbox.Limits) (*Sub, error) {
 	if err := g.host.apply(s.own, l, true); err != nil {
 		return nil, errors.Join(err, s.own.unmake())
 	}
-	s.remember()
+	s.Begins()
 	g.note(s)
 	return s, nil
 }

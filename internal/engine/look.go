@@ -13,12 +13,23 @@ func (e *Engine) Processes(ctx context.Context, who forkbox.Owner, ref string) (
 		return nil, err
 	}
 	defer end()
-	var list []forkbox.Process
-	err = e.ask(ctx, who, ref, func(i forkbox.Instance) (err error) {
-		list, err = i.Processes(ctx)
-		return err
-	})
-	return list, forkbox.Wrap("list processes", err)
+	id, err := e.idOf(ctx, who, ref)
+	if err != nil {
+		return nil, err
+	}
+	h := e.handle(id)
+	if h == nil {
+		return nil, nil
+	}
+	a := h.current()
+	if a == nil || h.ending(a) != nil {
+		return nil, nil
+	}
+	ps, err := a.instance.Processes(ctx)
+	if err != nil && h.ending(a) != nil {
+		return nil, nil // it came to rest while it was asked
+	}
+	return ps, forkbox.Wrap("list processes", err)
 }
 
 // Occupied says whether anything runs in a box, beside what the box itself
@@ -26,27 +37,6 @@ func (e *Engine) Processes(ctx context.Context, who forkbox.Owner, ref string) (
 func (e *Engine) Occupied(ctx context.Context, who forkbox.Owner, ref string) (bool, error) {
 	list, err := e.Processes(ctx, who, ref)
 	return beyondInit(list), err
-}
-
-// ask asks a box that runs. One that rests, or comes to rest meanwhile, has
-// nothing to say.
-func (e *Engine) ask(ctx context.Context, who forkbox.Owner, ref string, question func(forkbox.Instance) error) error {
-	id, err := e.idOf(ctx, who, ref)
-	if err != nil {
-		return err
-	}
-	h := e.handle(id)
-	if h == nil {
-		return nil
-	}
-	a := h.current()
-	if a == nil || h.ending(a) != nil {
-		return nil
-	}
-	if err = question(a.instance); err != nil && h.ending(a) != nil {
-		return nil
-	}
-	return err
 }
 
 // Logs yields the output of an exec; an empty id means the latest. With

@@ -102,10 +102,10 @@ func startAtOnce(t *testing.T, p *Provider, l *providertest.Lab, n int) (boxes [
 func TestSpareShowsRealityAsItIsNow(t *testing.T) {
 	t.Parallel()
 	p, l := lab(t)
-	dir := providertest.Tree(t, map[string]string{"bin/keep": "", "work/old": "old"})
+	dir := providertest.Tree(t, map[string]string{"bin/keep": "", "here/old": "old"})
 	spec := providertest.Shell("exec tool")
 	ask := func(r *providertest.Running) string {
-		spec.Dir = dir + "/work"
+		spec.Dir = dir + "/here"
 		spec.Env = []string{"PATH=" + dir + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 		res := r.Run(spec, nil)
 		return res.Stdout + res.Stderr
@@ -115,9 +115,9 @@ func TestSpareShowsRealityAsItIsNow(t *testing.T) {
 	}
 	s, err := p.spares.build(l.Box())
 	must(t, err)
-	must(t, os.RemoveAll(dir+"/work"))
-	must(t, os.Mkdir(dir+"/work", 0o755))
-	must(t, os.WriteFile(dir+"/work/new", []byte("new"), 0o644))
+	must(t, os.RemoveAll(dir+"/here"))
+	must(t, os.Mkdir(dir+"/here", 0o755))
+	must(t, os.WriteFile(dir+"/here/new", []byte("new"), 0o644))
 	must(t, os.WriteFile(dir+"/bin/tool", []byte("#!/bin/sh\nls; cat new\n"), 0o755))
 	p.spares.mu.Lock()
 	p.spares.ready = slices.Insert(p.spares.ready, 0, s)
