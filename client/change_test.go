@@ -53,8 +53,8 @@ func TestRefusalWithManyItems(t *testing.T) {
 	}
 }
 
-func TestLatestReceiptHasAName(t *testing.T) {
-	for ref, want := range map[string]string{"": "/receipts/latest", "3f": "/receipts/3f", "..": "/receipts/%25"} {
+func TestAReceiptThatIsNotNamedIsNone(t *testing.T) {
+	for ref, want := range map[string]string{"": "/receipts/%25", "3f": "/receipts/3f", "..": "/receipts/%25"} {
 		if got := receiptPath(ref); got != want {
 			t.Errorf("%q: %s", ref, got)
 		}

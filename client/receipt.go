@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"github.com/forkbox/forkbox"
 )
@@ -63,23 +62,17 @@ func (c *Client) Receipts(ctx context.Context) ([]forkbox.Receipt, error) {
 	return list.Receipts, err
 }
 
-// Receipt finds one by id or unambiguous prefix, with its paths. An empty ref
-// is the latest that can be undone.
+// Receipt finds one by id or unambiguous prefix, with its paths.
 func (c *Client) Receipt(ctx context.Context, ref string) (r forkbox.Receipt, err error) {
-	err = c.call(ctx, strings.TrimSpace("find receipt "+ref), http.MethodGet, receiptPath(ref), nil, &r)
+	err = c.call(ctx, "find receipt "+ref, http.MethodGet, receiptPath(ref), nil, &r)
 	return r, err
 }
 
-// Undo takes an apply back. An empty ref is the latest.
+// Undo takes an apply back. It must be named: what happens to be the latest may
+// be another project's.
 func (c *Client) Undo(ctx context.Context, ref string, req UndoRequest) (r forkbox.Receipt, err error) {
-	err = c.call(ctx, strings.TrimSpace("undo "+ref), http.MethodPost, receiptPath(ref)+"/undo", req, &r)
+	err = c.call(ctx, "undo "+ref, http.MethodPost, receiptPath(ref)+"/undo", req, &r)
 	return r, err
 }
 
-// receiptPath: the latest is called that on the wire.
-func receiptPath(ref string) string {
-	if ref == "" {
-		ref = "latest"
-	}
-	return "/receipts/" + segment(ref)
-}
+func receiptPath(ref string) string { return "/receipts/" + segment(ref) }

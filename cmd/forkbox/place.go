@@ -88,3 +88,8 @@ func (p place) show(path string) string {
 	}
 	return path
 }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

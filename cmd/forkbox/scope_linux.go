@@ -27,11 +27,6 @@ func inScope(daemon *exec.Cmd) *exec.Cmd {
 	return &scoped
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // belowManager says whether this process is in a group below the user's
 // service manager, which is theirs to divide.
 func belowManager() bool {

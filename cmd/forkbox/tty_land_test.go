@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -186,6 +187,30 @@ func TestUndoAsksWhetherThatIsTheOne(t *testing.T) {
 		c.expect(row.says)
 		c.ends(0)
 		if got := content(t, "f"); got != row.content {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// Elsewhere there may be something to undo; it is offered, and not taken.
+func TestUndoElsewhereAsksWhich(t *testing.T) {
+	d := atDesk(t, map[string]string{"f": "old\n"}, "echo new > f")
+	id := must(t, d.home, "apply", "try")
+	file, err := filepath.Abs("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for _, row := range []struct{ answer, says, content string }{
+		{"\n", "nothing was undone", "new\n"}, {id + "\n", "undone: 1 path is as before " + id, "old\n"},
+	} {
+		c := d.forkbox("undo")
+		c.expect(id + ": 1 path of box try in " + filepath.Dir(file))
+		c.expect("undo which?")
+		c.press(row.answer)
+		c.expect(row.says)
+		c.ends(0)
+		if got := content(t, file); got != row.content {
 			t.Errorf("%q", got)
 		}
 	}

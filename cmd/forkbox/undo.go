@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/internal/scope"
 	"github.com/spf13/cobra"
 )
 
@@ -15,8 +17,13 @@ func (a *app) undoVerb() *cobra.Command {
 		Use:   "undo [--force PATH]… [--force-all] [-y] [RECEIPT]",
 		Short: "Take an apply back",
 		Long: `Put reality back to what it was before an apply: the same bytes, modes, owners and
-links. Without RECEIPT it is the latest that can be undone; at a terminal you are
-asked whether that is the one.
+links. Without RECEIPT it is the latest that was applied to the workspace that you
+are in, the git work tree or directory; at a terminal you are asked whether that is
+the one. Where nothing was applied to it, your applies elsewhere are listed.
+
+Where the apply made a commit (--commit) that is still the last one of the branch and
+on no remote, the branch and the index go back too, as with git reset. Otherwise the
+commit stays, and you are told.
 
 All or nothing: when a path has changed since, nothing is undone and the path is
 named. --force PATH undoes it all the same, and keeps what was there with the
@@ -49,8 +56,8 @@ func (u *undoer) run(ctx context.Context, ref string) error {
 	}
 	c := u.client()
 	defer c.Close()
-	if ref == "" && !u.yes && u.canAsk() {
-		if ref, err = u.confirm(ctx, c); err != nil || ref == "" {
+	if ref == "" {
+		if ref, err = u.latest(ctx, c); err != nil || ref == "" {
 			return err
 		}
 	}
@@ -75,21 +82,79 @@ func (u *undoer) run(ctx context.Context, ref string) error {
 	return nil
 }
 
-// confirm names what would be undone; empty is no.
-func (u *undoer) confirm(ctx context.Context, c *client.Client) (string, error) {
-	latest, err := c.Receipt(ctx, "")
+// latest is what a bare undo means: the latest apply to this workspace, and
+// never another project's. Empty is that somebody said no.
+func (u *undoer) latest(ctx context.Context, c *client.Client) (string, error) {
+	list, err := c.Receipts(ctx)
 	if err != nil {
 		return "", err
 	}
-	message := ""
-	if latest.Message != "" {
-		message = fmt.Sprintf(" (%s)", printable(latest.Message))
+	mine, elsewhere := sortReceipts(list, here().dir)
+	switch {
+	case len(mine) == 0 && len(elsewhere) == 0:
+		return "", forkbox.Errorf(forkbox.NotFound, "undo", "there is nothing to undo").
+			Hint("forkbox receipts lists what was applied")
+	case len(mine) == 0:
+		return u.pick(elsewhere)
+	case u.yes || !u.canAsk():
+		return mine[0].ID, nil
 	}
-	if !u.agree(fmt.Sprintf("undo %s: %s of box %s, %s%s?", latest.ID, plural(latest.Paths, "path"), latest.BoxName, ago(latest.Created), message)) {
+	if !u.agree("undo " + receiptText(mine[0]) + "?") {
 		u.say("nothing was undone")
 		return "", nil
 	}
-	return latest.ID, nil
+	return mine[0].ID, nil
+}
+
+// pick asks which of the applies elsewhere is meant. With nobody to ask it is
+// an error that names them.
+func (u *undoer) pick(elsewhere []forkbox.Receipt) (string, error) {
+	shown := elsewhere[:min(len(elsewhere), 10)]
+	if u.yes || !u.canAsk() {
+		e := forkbox.Errorf(forkbox.Ambiguous, "undo", "nothing that was applied to this directory can be undone; elsewhere there is:")
+		for _, r := range shown {
+			e.Hint("forkbox undo %s", printable(receiptText(r)))
+		}
+		return "", e
+	}
+	u.say("nothing that was applied to this directory can be undone; elsewhere there is:")
+	for _, r := range shown {
+		u.say("  %s", receiptText(r))
+	}
+	if ref := u.ask("undo which? (its id; nothing: none)"); ref != "" {
+		return ref, nil
+	}
+	u.say("nothing was undone")
+	return "", nil
+}
+
+// sortReceipts tells what can be undone and was applied to the workspace that
+// dir is in from the rest.
+func sortReceipts(list []forkbox.Receipt, dir string) (mine, elsewhere []forkbox.Receipt) {
+	root := scope.Root(dir, exists)
+	inGit := root != "" && exists(filepath.Join(root, ".git"))
+	for _, r := range list {
+		switch {
+		case r.State != forkbox.Applied:
+		case r.Workdir == root, r.Workdir != "" && !inGit && forkbox.Within(dir, r.Workdir):
+			mine = append(mine, r)
+		default:
+			elsewhere = append(elsewhere, r)
+		}
+	}
+	return mine, elsewhere
+}
+
+func receiptText(r forkbox.Receipt) string {
+	where := r.Workdir
+	if where == "" {
+		where = "/"
+	}
+	text := fmt.Sprintf("%s: %s of box %s in %s, %s", r.ID, plural(r.Paths, "path"), printable(r.BoxName), printable(where), ago(r.Created))
+	if r.Message != "" {
+		text += fmt.Sprintf(" (%s)", printable(r.Message))
+	}
+	return text
 }
 
 func areAs(n int) string {

@@ -27,7 +27,7 @@ func TestApplyLandsAndUndoTakesBack(t *testing.T) {
 	if again := l.mustApply("one", forkbox.ApplySpec{}); again.ID != "" || again.Paths != 0 {
 		t.Errorf("what landed is no change: %+v", again)
 	}
-	r, err := l.Undo(context.Background(), me, Latest, UndoSpec{})
+	r, err := l.Undo(context.Background(), me, l.latest(), UndoSpec{})
 	check(t, err)
 	l.wantTree(was)
 	if r.State != forkbox.Undone || r.Undone.IsZero() {
@@ -35,8 +35,10 @@ func TestApplyLandsAndUndoTakesBack(t *testing.T) {
 	}
 	_, err = l.Undo(context.Background(), me, r.ID, UndoSpec{})
 	wantCode(t, err, forkbox.Invalid)
-	_, err = l.Undo(context.Background(), me, Latest, UndoSpec{})
-	wantCode(t, err, forkbox.NotFound)
+	for _, ref := range []string{"", "latest"} { // only what is named is undone
+		_, err = l.Undo(context.Background(), me, ref, UndoSpec{})
+		wantCode(t, err, forkbox.NotFound)
+	}
 	if again := l.mustApply("one", forkbox.ApplySpec{}); again.Paths != 6 {
 		t.Errorf("what was undone can land again: %+v", again)
 	}
@@ -185,7 +187,7 @@ func TestHunksThatDidNotLandStay(t *testing.T) {
 	l.mustApply("one", hunk(1))
 	l.wantTree(map[string]string{"f": "-rw-r--r-- one\n" + middle + "two\n"})
 	for range 2 {
-		_, err := l.Undo(context.Background(), me, Latest, UndoSpec{})
+		_, err := l.Undo(context.Background(), me, l.latest(), UndoSpec{})
 		check(t, err)
 	}
 	l.wantTree(map[string]string{"f": "-rw-r--r-- 1\n" + middle + "2\n"})
@@ -199,9 +201,9 @@ func TestAPathLandsWithItsDirectories(t *testing.T) {
 	l.mustApply("one", forkbox.ApplySpec{Selection: forkbox.Selection{Paths: []string{l.reality + "/a/b/c"}}})
 	l.wantTree(map[string]string{"a": "drwxr-xr-x ", "a/b": "drwxr-xr-x ", "a/b/c": "-rw-r--r-- c\n"})
 	l.mustApply("one", forkbox.ApplySpec{})
-	_, err := l.Undo(context.Background(), me, Latest, UndoSpec{})
+	_, err := l.Undo(context.Background(), me, l.latest(), UndoSpec{})
 	check(t, err)
-	_, err = l.Undo(context.Background(), me, Latest, UndoSpec{})
+	_, err = l.Undo(context.Background(), me, l.latest(), UndoSpec{})
 	check(t, err)
 	l.wantTree(map[string]string{})
 }

@@ -48,6 +48,20 @@ func (a *application) takeBack(ctx context.Context) (r forkbox.Receipt, err erro
 	return r, err
 }
 
+// undoCommit takes the commit of an apply off its branch, now that the files
+// are back, or says that it stays. Either way the undo stands.
+func (e *Engine) undoCommit(ctx context.Context, r forkbox.Receipt) (forkbox.Receipt, error) {
+	why, err := git.Repo{Root: r.Workdir, Owner: r.Owner}.Uncommit(ctx, r.Commit)
+	if err != nil {
+		why = err.Error()
+	}
+	r.Note = "commit " + r.Commit + " was taken off the branch, as with git reset"
+	if why != "" {
+		r.Note = "commit " + r.Commit + " stays (" + why + "): the files are as before it; record that with a commit of your own"
+	}
+	return r, e.ledger.UpdateReceipt(ctx, r)
+}
+
 // toucher is a provider that can say quickly where a box changed something.
 type toucher interface {
 	// Touched is the first of the paths that the box changed, "" if none.

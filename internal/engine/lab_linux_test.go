@@ -51,6 +51,15 @@ func (l *lab) configure(c *Config) {
 
 func (l *lab) again(f *fuse) { l.restart(f, l.configure) }
 
+// latest is the newest receipt that can be undone.
+func (l *lab) latest() string {
+	list, err := l.Receipts(context.Background(), me)
+	if i := slices.IndexFunc(list, func(r forkbox.Receipt) bool { return r.State == forkbox.Applied }); err == nil && i >= 0 {
+		return list[i].ID
+	}
+	return "none"
+}
+
 // fenceNow is a time after everything that was written. Filesystems stamp with
 // a clock that goes in steps.
 func (l *lab) fenceNow() time.Time {

@@ -14,9 +14,6 @@ import (
 	"github.com/forkbox/forkbox/internal/review"
 )
 
-// Latest stands for the newest receipt that can be undone.
-const Latest = "latest"
-
 // Receipts lists who's, newest first.
 func (e *Engine) Receipts(ctx context.Context, who forkbox.Owner) ([]forkbox.Receipt, error) {
 	ctx, end, err := e.begin(ctx, "list receipts")
@@ -31,7 +28,7 @@ func (e *Engine) Receipts(ctx context.Context, who forkbox.Owner) ([]forkbox.Rec
 	return list, err
 }
 
-// Receipt finds one by its id, the beginning of it, or [Latest].
+// Receipt finds one by its id, or the beginning of it.
 func (e *Engine) Receipt(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Receipt, error) {
 	ctx, end, err := e.begin(ctx, "find receipt")
 	if err != nil {
@@ -50,16 +47,13 @@ func (e *Engine) findReceipt(ctx context.Context, who forkbox.Owner, ref string)
 	var found []forkbox.Receipt
 	for _, r := range list {
 		switch {
-		case r.ID == ref, ref == Latest && r.State == forkbox.Applied:
+		case r.ID == ref:
 			return r, nil
 		case ref != "" && strings.HasPrefix(r.ID, ref):
 			found = append(found, r)
 		}
 	}
 	switch {
-	case ref == Latest:
-		return forkbox.Receipt{}, forkbox.Errorf(forkbox.NotFound, op, "there is nothing to undo").
-			Hint("forkbox receipts lists what was applied")
 	case len(found) == 0:
 		return forkbox.Receipt{}, forkbox.Errorf(forkbox.NotFound, op, "you have no receipt %q", ref).
 			Hint("forkbox receipts lists them")
@@ -110,7 +104,11 @@ func (e *Engine) Undo(ctx context.Context, who forkbox.Owner, ref string, spec U
 	if err != nil {
 		return r, err
 	}
-	return e.undoMoves(context.WithoutCancel(ctx), r, spec)
+	ctx = context.WithoutCancel(ctx)
+	if r, err = e.undoMoves(ctx, r, spec); err != nil || r.Commit == "" {
+		return r, err
+	}
+	return e.undoCommit(ctx, r)
 }
 
 // undoMoves undoes a receipt. Where it moved directories, its box is adapted.
@@ -316,6 +314,9 @@ func (e *Engine) settleReceipt(ctx context.Context, r forkbox.Receipt) error {
 		r.State, r.Note = forkbox.Applied, ""
 	case land.Undone:
 		r.State, r.Undone = forkbox.Undone, e.now()
+		if r.Commit != "" {
+			r.Note = "commit " + r.Commit + " stays: the undo was interrupted"
+		}
 	case land.Torn:
 		r.State = forkbox.Torn
 		r.Note = "it was interrupted, and reality has changed since"

@@ -25,14 +25,14 @@ var landings = []struct {
 	}},
 	{"apply and undo", func(l *lab) {
 		l.apply("one", forkbox.ApplySpec{})
-		l.Undo(context.Background(), me, Latest, UndoSpec{})
+		l.Undo(context.Background(), me, l.latest(), UndoSpec{})
 	}},
 	{"undo that is refused", func(l *lab) {
 		l.apply("one", forkbox.ApplySpec{})
 		if exists(l.reality + "/new") {
 			os.WriteFile(l.reality+"/new", []byte("reality\n"), 0o644)
 		}
-		l.Undo(context.Background(), me, Latest, UndoSpec{})
+		l.Undo(context.Background(), me, l.latest(), UndoSpec{})
 	}},
 	{"two applies", func(l *lab) {
 		l.apply("one", forkbox.ApplySpec{Selection: forkbox.Selection{Paths: []string{l.reality + "/f"}}})
@@ -100,7 +100,7 @@ func (l *lab) disagree() error {
 // canGoOn: what is said to be undoable can be undone, and the box can land.
 func (l *lab) canGoOn(list []forkbox.Receipt) error {
 	for range list {
-		if _, err := l.Undo(context.Background(), me, Latest, UndoSpec{ForceAll: true}); err != nil {
+		if _, err := l.Undo(context.Background(), me, l.latest(), UndoSpec{ForceAll: true}); err != nil {
 			return err
 		}
 	}
@@ -177,7 +177,7 @@ func TestReceiptsOfOthersAreNotFound(t *testing.T) {
 	other := forkbox.Owner{UID: me.UID + 1}
 	_, err := l.Undo(context.Background(), other, r.ID, UndoSpec{})
 	wantCode(t, err, forkbox.NotFound)
-	_, err = l.Receipt(context.Background(), other, Latest)
+	_, err = l.Receipt(context.Background(), other, r.ID)
 	wantCode(t, err, forkbox.NotFound)
 	if list, err := l.Receipts(context.Background(), other); len(list) > 0 || err != nil {
 		t.Error(list, err)
@@ -230,8 +230,12 @@ func TestLandingsDoNotWaitForEachOther(t *testing.T) {
 			t.Errorf("reality is %q", got)
 		}
 		l.wantNoLeak()
-		undo := func() error { _, err := l.Undo(context.Background(), me, Latest, UndoSpec{}); return err }
-		l.together(undo, undo, start)
+		list, err := l.Receipts(context.Background(), me)
+		check(t, err)
+		undo := func(id string) func() error {
+			return func() error { _, err := l.Undo(context.Background(), me, id, UndoSpec{}); return err }
+		}
+		l.together(undo(list[0].ID), undo(list[1].ID), start)
 		for _, ref := range []string{"one", "two"} {
 			check(t, l.Remove(context.Background(), me, ref, true))
 		}
@@ -249,7 +253,7 @@ func TestWaitingForRealityCanBeGivenUp(t *testing.T) {
 	cancel()
 	_, err = l.Apply(ctx, me, "one", forkbox.ApplySpec{})
 	wantCode(t, err, forkbox.Busy)
-	_, err = l.Undo(ctx, me, Latest, UndoSpec{})
+	_, err = l.Undo(ctx, me, "any", UndoSpec{})
 	wantCode(t, err, forkbox.Busy)
 	release()
 	l.wantTree(map[string]string{})

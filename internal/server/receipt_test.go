@@ -67,7 +67,7 @@ func TestReceiptRoutes(t *testing.T) {
 	if list, err := r.client.Receipts(ctx); err != nil || len(list) != 1 {
 		t.Error(list, err)
 	}
-	if got, err := r.client.Receipt(ctx, ""); err != nil || got.ID != "latest" {
+	if got, err := r.client.Receipt(ctx, "r1"); err != nil || got.ID != "r1" {
 		t.Error(got, err)
 	}
 	if got, err := r.client.Undo(ctx, "r1", client.UndoRequest{Force: []string{"/a"}}); err != nil || got.State != forkbox.Undone {
