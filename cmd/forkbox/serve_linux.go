@@ -100,7 +100,7 @@ func hiddenPaths(home string) []string {
 type keptLogs struct{ store *layers.Store }
 
 func (l keptLogs) Create(box, exec string) (*os.File, error) {
-	return os.OpenFile(l.store.Log(box, exec), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	return l.store.CreateLog(box, exec)
 }
 
 func (l keptLogs) Read(ctx context.Context, box, exec string, follow bool, ended func() bool, yield func(forkbox.LogRecord) error) error {

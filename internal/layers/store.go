@@ -71,7 +71,7 @@ func OpenIn(home, lies, driver string) (*Store, error) {
 	}
 	s := &Store{home: home, lies: lies, drafts: map[string]bool{}, sizes: map[string]int64{}}
 	for _, dir := range []string{s.boxes(), s.layers(), s.roots(), s.trash()} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := private(dir); err != nil {
 			return nil, forkbox.Wrap(op, err)
 		}
 	}
@@ -86,6 +86,16 @@ func OpenIn(home, lies, driver string) (*Store, error) {
 	}
 	s.findQuota()
 	return s, nil
+}
+
+// private makes a directory that only its owner gets into, and has one that is
+// there be so. A box of root's can leave programs in the store that run as root
+// for whoever executes them: nobody else may get to them.
+func private(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o700)
 }
 
 // Create makes the directory of a new box. What is in it is made when the box

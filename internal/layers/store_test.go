@@ -91,3 +91,26 @@ func TestUppers(t *testing.T) {
 		t.Errorf("Uppers of no box: %v", err)
 	}
 }
+
+// TestNobodyElseGetsIntoTheStore: a box of root's can leave setuid programs in
+// it. Whatever became of the directories' modes, a start puts them right.
+func TestNobodyElseGetsIntoTheStore(t *testing.T) {
+	home := t.TempDir()
+	open := func() {
+		if _, err := Open(home); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open()
+	for _, dir := range []string{"boxes", "layers", "roots", "trash"} {
+		if err := os.Chmod(filepath.Join(home, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open()
+	for _, dir := range []string{"boxes", "layers", "roots", "trash"} {
+		if st, err := os.Stat(filepath.Join(home, dir)); err != nil || st.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v, %v", dir, st.Mode(), err)
+		}
+	}
+}

@@ -45,13 +45,30 @@ func (s *Script) writeProc(path, value string) {
 	s.free(fd)
 }
 
+// Outsider is a user and group that no box of root's has: the last number there
+// is. Root in a box can look at what its init has open, and could set the mode
+// and owner of it, or open it anew; of an Outsider's file it can do neither.
+const Outsider = 1<<32 - 2
+
+// Disown gives open files to the [Outsider]. Who has them open goes on using
+// them.
+func Disown(files ...*os.File) error {
+	for _, f := range files {
+		if err := f.Chown(Outsider, Outsider); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // MapAll maps every user and group of the host to itself in the child's user
 // namespace: root-owned files are root's in the box, and yet root there holds
-// no capability here. It runs in the parent.
+// no capability here. It runs in the parent. All but [Outsider], who is nobody
+// in there.
 func MapAll(pid int) error {
 	for _, name := range []string{"uid_map", "gid_map"} {
 		path := "/proc/" + strconv.Itoa(pid) + "/" + name
-		if err := os.WriteFile(path, []byte("0 0 4294967295"), 0); err != nil {
+		if err := os.WriteFile(path, []byte("0 0 "+strconv.Itoa(Outsider)), 0); err != nil {
 			return err
 		}
 	}
@@ -104,9 +121,18 @@ func (s *Script) Hold(path string, number int) {
 	s.free(fd)
 }
 
-// HoldPath keeps a path as number, without opening what is there.
-func (s *Script) HoldPath(path string, number int) {
-	fd := s.Do("find "+path, unix.SYS_OPENAT, unix.AT_FDCWD, path, unix.O_PATH|unix.O_CLOEXEC, 0)
+// HoldOpen is Hold for a file that the program inherits.
+func (s *Script) HoldOpen(path string, number int) {
+	s.Hold(path, number)
+	s.Inherit(number)
+}
+
+// HoldReadOnly keeps a path as number, without opening what is there, through a
+// read-only mount of its own. A device can be opened for writing through it
+// all the same; nobody can change the device's attributes.
+func (s *Script) HoldReadOnly(path string, number int) {
+	fd := s.Do("find "+path, unix.SYS_OPEN_TREE, unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	s.setAttr("find "+path, fd, unix.MOUNT_ATTR_RDONLY, 0)
 	s.Do("keep "+path, unix.SYS_DUP3, fd, number, unix.O_CLOEXEC)
 	s.Do("close "+path, unix.SYS_CLOSE, fd)
 	s.free(fd)

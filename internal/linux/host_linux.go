@@ -3,19 +3,21 @@ package linux
 import (
 	"os"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
 // RealRoot says whether this process is root of the machine and not just of a
 // user namespace.
-func RealRoot() bool {
-	if os.Geteuid() != 0 {
-		return false
-	}
+func RealRoot() bool { return os.Geteuid() == 0 && everyUser() }
+
+// everyUser says whether this process's user namespace has all users there are:
+// it is the host's, or as good as that.
+var everyUser = sync.OnceValue(func() bool {
 	raw, err := os.ReadFile("/proc/self/uid_map")
 	return err != nil || strings.Join(strings.Fields(string(raw)), " ") == "0 0 4294967295"
-}
+})
 
 // HasLowerdirPlus says whether overlayfs takes lower directories one by one
 // (Linux 6.5). It asks without mounting anything.

@@ -105,12 +105,16 @@ func (s *Script) Bind(source, target string, attr int, recursive bool) {
 	}
 	mnt := s.Do(what, unix.SYS_OPEN_TREE, unix.AT_FDCWD, source, flags|deep)
 	if attr != 0 {
-		a := &unix.MountAttr{Attr_set: uint64(attr)}
-		s.Do(what+": attributes", unix.SYS_MOUNT_SETATTR, mnt, "", unix.AT_EMPTY_PATH|deep, a, int(unsafe.Sizeof(*a)))
+		s.setAttr(what, mnt, attr, deep)
 	}
 	s.moveMount(what, mnt, target)
 	s.Do(what, unix.SYS_CLOSE, mnt)
 	s.free(mnt)
+}
+
+func (s *Script) setAttr(what string, mnt Reg, attr, deep int) {
+	a := &unix.MountAttr{Attr_set: uint64(attr)}
+	s.Do(what+": attributes", unix.SYS_MOUNT_SETATTR, mnt, "", unix.AT_EMPTY_PATH|deep, a, int(unsafe.Sizeof(*a)))
 }
 
 // Attach mounts what [CloneTree] made on target.

@@ -34,7 +34,6 @@ type plan struct {
 	nofile    unix.Rlimit
 	lastCap   int
 	listener  int // socket for init
-	null      int // /dev/null
 	stderr    int // file for what init has to say when it fails
 	program   int // this binary
 	spare     bool
@@ -48,7 +47,7 @@ type plan struct {
 // script is the box, top to bottom.
 func (p *plan) script() *linux.Script {
 	s := linux.NewScript()
-	s.Keep(p.listener, p.null, p.stderr, p.program, p.notify, p.resume, p.resumeEnd)
+	s.Keep(p.listener, p.stderr, p.program, p.notify, p.resume, p.resumeEnd)
 	if p.tree > 0 {
 		s.Keep(p.tree)
 	}
@@ -96,7 +95,7 @@ func (p *plan) script() *linux.Script {
 	if p.gated() {
 		s.Inherit(p.highFD(3))
 	}
-	s.Dup(p.null, 0)
+	s.HoldOpen("/dev/null", 0) // the box's own: root in it can reach what init holds
 	s.Dup(p.stderr, 1)
 	s.Dup(p.stderr, 2)
 	s.Exec(p.program, []string{InitName, p.config()}, initEnv)
@@ -292,7 +291,7 @@ func (p *plan) kernelViews(s *linux.Script) {
 		case m.dir:
 			s.Bind(filepath.Join(p.veil.dir, nothing), p.at(m.path), unix.MOUNT_ATTR_RDONLY, false)
 		default:
-			s.Bind("/dev/null", p.at(m.path), 0, false)
+			s.Bind(filepath.Join(p.veil.dir, blank), p.at(m.path), unix.MOUNT_ATTR_RDONLY, false)
 		}
 	}
 }
@@ -315,7 +314,9 @@ func (p *plan) devices(s *linux.Script) {
 		path := p.at("/dev/" + n.name)
 		if p.rootless {
 			s.WriteFile(path, 0o666, nil)
-			s.Bind("/dev/"+n.name, path, 0, false)
+			// The device can be written to all the same; its mode, owner and
+			// times, which are the host's, cannot.
+			s.Bind("/dev/"+n.name, path, unix.MOUNT_ATTR_RDONLY, false)
 		} else {
 			s.Mknod(path, unix.S_IFCHR|0o666, int(unix.Mkdev(n.major, n.minor)))
 		}

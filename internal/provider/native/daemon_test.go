@@ -29,6 +29,7 @@ var tools = providertest.Tools{
 	"echo":     echoTool,
 	"call":     callTool,
 	"escape":   escapeTool,
+	"graze":    grazeTool,
 	"visible":  visibleTool,
 	"connect":  connectTool,
 	"parent":   parentTool,

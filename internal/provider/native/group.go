@@ -15,6 +15,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/cgroup"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // openGroups finds where the cgroups of this store's boxes can be made, and
@@ -96,6 +97,18 @@ func unswapped(l forkbox.Limits) forkbox.Limits {
 var byGroup = []forkbox.Resource{
 	forkbox.CPUs, forkbox.Memory, forkbox.Swap, forkbox.Pids,
 	forkbox.ReadBytes, forkbox.WriteBytes, forkbox.ReadOps, forkbox.WriteOps,
+}
+
+// disowned has what init is given of a group be nobody's in the box.
+func disowned(e *cgroup.Entry, err error) (*cgroup.Entry, error) {
+	if err != nil || !linux.RealRoot() {
+		return e, err
+	}
+	if err := linux.Disown(entrance(e)...); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
 }
 
 // entrance is the files by which a process enters a group.

@@ -97,7 +97,7 @@ func (i *instance) newExecGroup(id string, own forkbox.Limits) (*execGroup, erro
 	if err != nil {
 		return nil, err
 	}
-	entry, err := sub.EntryFromBox() // init is, and starts it
+	entry, err := disowned(sub.EntryFromBox()) // init is, and starts it
 	if err != nil {
 		return nil, errors.Join(err, sub.Remove())
 	}

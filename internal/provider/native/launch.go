@@ -239,8 +239,8 @@ func (p *Provider) outline(box forkbox.Box) (*plan, error) {
 		root: p.rootDir(), home: p.home, rootless: p.rootless, box: box, concealed: c,
 		upper: map[string]string{}, work: map[string]string{},
 		oneLower: p.host.oneLower, proc: p.host.masks, nofile: p.host.nofile, lastCap: p.host.lastCap, maxFD: p.host.maxFD,
-		program: int(p.program.Fd()), null: int(p.null.Fd()),
-		sysfs: p.rootless && box.Net != forkbox.NetHost,
+		program: int(p.program.Fd()),
+		sysfs:   p.rootless && box.Net != forkbox.NetHost,
 	}
 	var err error
 	if pl.layers, err = p.stack(p.below(box)); err != nil {

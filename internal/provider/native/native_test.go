@@ -106,7 +106,7 @@ func lab(t testing.TB) (*Provider, *providertest.Lab) {
 
 func logFile(t testing.TB, p *Provider, box, exec string) *os.File {
 	t.Helper()
-	f, err := os.Create(p.store.Log(box, exec))
+	f, err := p.store.CreateLog(box, exec)
 	if err != nil {
 		t.Logf("no log: %v", err) // of a box that is gone; Exec says so
 		return nil

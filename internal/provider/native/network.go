@@ -68,10 +68,12 @@ func (p *Provider) NetSupport(n forkbox.Net) error {
 func (p *plan) gated() bool { return p.box.Net == forkbox.NetPolicy }
 
 // holdTUN keeps the host's device file within reach of init, which makes a
-// device of it in the box's own network namespace. It opens nothing yet.
+// device of it in the box's own network namespace. It opens nothing yet. Root in
+// the box can reach what init holds: the mount that it is found through is
+// read-only, so that its mode and owner stay what they are.
 func (p *plan) holdTUN(s *linux.Script) {
 	if p.gated() {
-		s.HoldPath(linux.TUNPath, p.highFD(3))
+		s.HoldReadOnly(linux.TUNPath, p.highFD(3))
 	}
 }
 

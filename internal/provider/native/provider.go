@@ -34,7 +34,6 @@ type Provider struct {
 	log      *slog.Logger
 	mounts   *mountTable
 	program  *os.File // this binary, so that no box can write to it
-	null     *os.File
 	rootless bool
 	host     host
 	spares   *spares
@@ -65,9 +64,6 @@ func New(home string, store *layers.Store, log *slog.Logger) (*Provider, error) 
 		}
 	}
 	if p.program, err = ownProgram(p.rootless); err != nil {
-		return nil, err
-	}
-	if p.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return nil, err
 	}
 	p.host = host{nofile: softLimit(), maxFD: maxFD(), lastCap: linux.LastCapability(), oneLower: !linux.HasLowerdirPlus()}

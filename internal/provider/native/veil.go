@@ -42,6 +42,9 @@ const (
 
 	// nothing is an empty directory beside them, to cover others with.
 	nothing = "nothing"
+
+	// blank is an empty file, for the same.
+	blank = "blank"
 )
 
 // kind is what an entry of the veil is.
@@ -200,6 +203,7 @@ func (v *veil) build(s *linux.Script) {
 	s.Mkdir(filepath.Join(v.dir, top), 0o755)
 	s.Mkdir(filepath.Join(v.dir, bottom), 0o755)
 	s.Mkdir(filepath.Join(v.dir, nothing), 0o555)
+	s.WriteFile(filepath.Join(v.dir, blank), 0o444, nil)
 	sort.Strings(v.order)
 	for _, key := range v.order {
 		v.steps[key](s, filepath.Join(v.dir, key))
