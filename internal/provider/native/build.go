@@ -190,6 +190,9 @@ func (p *plan) view(s *linux.Script, v view) {
 	case plain:
 		p.stubLike(s, v)
 		s.Bind(v.Path, p.at(v.Path), v.Attr|unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV, false)
+	case looked:
+		p.stub(s, v.Path)
+		p.look(s, v)
 	case directory:
 		p.stub(s, v.Path)
 	case symlink:
@@ -222,6 +225,15 @@ func (p *plan) overlay(s *linux.Script, v view) {
 	over.Lower = append(slices.Clone(stack), below...)
 	over.Upper, over.Work = p.upper[v.Path], p.work[v.Path]
 	s.Overlay(over, p.at(v.Path))
+}
+
+// look puts a read-only overlay of a directory into the box.
+func (p *plan) look(s *linux.Script, v view) {
+	s.Overlay(linux.Overlay{
+		Lower:     []string{p.real(v.Path), filepath.Join(p.veil.dir, nothing)}, // one alone is refused
+		UserXattr: p.rootless, RedirectDir: !p.rootless, OneLowerdir: p.oneLower,
+		Attr: v.Attr | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_RDONLY,
+	}, p.at(v.Path))
 }
 
 // holdsStore says whether the store lies on the filesystem of a view.

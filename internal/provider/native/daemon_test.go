@@ -32,6 +32,8 @@ var tools = providertest.Tools{
 	"graze":    grazeTool,
 	"visible":  visibleTool,
 	"connect":  connectTool,
+	"doors":    doorsTool,
+	"knock":    knockTool,
 	"parent":   parentTool,
 }
 

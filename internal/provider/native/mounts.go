@@ -34,10 +34,11 @@ var notShown = []string{
 
 // mount is one of the host's that a box gets a view of.
 type mount struct {
-	Point  string
-	FSType string
-	Attr   int  // MOUNT_ATTR_* to keep: nosuid, noexec
-	Plain  bool // read-only on the host, or a file: shown as it is, read-only
+	Point    string
+	FSType   string
+	Attr     int  // MOUNT_ATTR_* to keep: nosuid, noexec
+	ReadOnly bool // on the host
+	File     bool // a regular file
 }
 
 // mountTable is the host's mount table, read again only when it changed: the
@@ -108,11 +109,14 @@ func shown(info *mountinfo.Info) (mount, bool) {
 	if err != nil {
 		return mount{}, false // not even root may look (a user's fuse mount)
 	}
-	m := mount{Point: info.Mountpoint, FSType: info.FSType, Plain: !st.IsDir()}
+	if !st.IsDir() && !st.Mode().IsRegular() {
+		return mount{}, false // a socket, a pipe or a device of the host, as containers are given them
+	}
+	m := mount{Point: info.Mountpoint, FSType: info.FSType, File: !st.IsDir()}
 	for _, option := range strings.Split(info.Options, ",") {
 		switch option {
 		case "ro":
-			m.Plain = m.Plain || info.Mountpoint != "/"
+			m.ReadOnly = info.Mountpoint != "/"
 		case "nosuid":
 			m.Attr |= unix.MOUNT_ATTR_NOSUID
 		case "noexec":

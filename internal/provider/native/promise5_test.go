@@ -6,9 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -51,17 +49,8 @@ func unknownNetwork(t *testing.T) {
 func secretInMount(t *testing.T, how string) {
 	t.Parallel()
 	dir := providertest.TempDir(t)
-	argv := providertest.Tool("visible", dir, how)
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
-	if !root {
-		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
-		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
-	}
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "hidden") {
+	out, err := apart(t, "visible", dir, how)
+	if err != nil || !strings.Contains(out, "hidden") {
 		t.Errorf("%v: %s", err, out)
 	}
 	must(t, os.RemoveAll(dir))

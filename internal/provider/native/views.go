@@ -17,7 +17,7 @@ type view struct {
 	Path string
 	Kind viewKind
 	Link string // target of a symlink
-	File bool   // plain, and not a directory
+	File bool   // plain, and a regular file
 	Attr int    // MOUNT_ATTR_*
 	May  bool   // a failure leaves it empty and is reported, instead of failing the box
 }
@@ -26,7 +26,8 @@ type viewKind int
 
 const (
 	overlaid  viewKind = iota // copy-on-write view of the directory Path
-	plain                     // the file or read-only filesystem as it is, read-only
+	plain                     // the file or filesystem as it is, read-only
+	looked                    // read-only view of the directory Path
 	directory                 // a directory that holds other views
 	symlink
 )
@@ -39,13 +40,33 @@ func rootViews(mounts []mount, hidden []string, veil *veil) []view {
 		if m.Point == "/" || below(m.Point, hidden...) {
 			continue
 		}
-		v := view{Path: m.Point, Attr: m.Attr, May: unruly(m.FSType)}
-		if m.Plain && !veil.below(m.Point) {
-			v.Kind = plain
-		}
-		views = append(views, v)
+		views = append(views, mounted(m, veil))
 	}
 	return views
+}
+
+// mounted is the view of a mount. One that is read-only in reality is seen
+// through an overlay as well: a unix socket or a pipe in it would be the host's
+// if it was bound, and through an overlay it is nobody's.
+func mounted(m mount, veil *veil) view {
+	v := view{Path: m.Point, Attr: m.Attr, May: unruly(m.FSType)}
+	switch {
+	case m.File, flat(m.FSType):
+		v.Kind, v.File, v.May = plain, m.File, true
+	case m.ReadOnly && !veil.below(m.Point):
+		v.Kind, v.May = looked, true
+	}
+	return v
+}
+
+// flat filesystems can hold no sockets and pipes, and overlayfs does not take
+// them.
+func flat(fstype string) bool {
+	switch fstype {
+	case "vfat", "msdos", "exfat":
+		return true
+	}
+	return false
 }
 
 // unruly filesystems may refuse to be the lower layer of an overlay, or not
@@ -95,6 +116,8 @@ func (w *walker) entry(path string, kind fs.FileMode) {
 		if target, err := os.Readlink(path); err == nil {
 			w.add(view{Path: path, Kind: symlink, Link: target})
 		}
+	case kind.IsRegular() && w.isMount(path) && !w.mounts[path].File:
+		// Something else was mounted on a file: the kernel's, or a socket.
 	case kind.IsRegular():
 		w.add(view{Path: path, Kind: plain, File: true, May: true})
 	case kind.IsDir():
@@ -112,12 +135,12 @@ func (w *walker) dir(path string) {
 	case w.mountsBelow(path):
 		w.add(view{Path: path, Kind: directory})
 		w.descend(path)
-	case real && m.Plain && !w.veil.below(path):
-		w.add(view{Path: path, Kind: plain, Attr: m.Attr, May: true})
+	case real && m.ReadOnly:
+		w.add(mounted(m, w.veil))
 	case w.barren(path):
 		w.add(view{Path: path, Kind: directory})
 	default:
-		w.add(view{Path: path, Attr: m.Attr, May: unruly(m.FSType)})
+		w.add(mounted(mount{Point: path, FSType: m.FSType, Attr: m.Attr}, w.veil))
 	}
 }
 
