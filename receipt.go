@@ -47,6 +47,8 @@ type Landed struct {
 	Path string `json:"path"`
 	// How it got there: a kind of change.
 	Kind Kind `json:"kind"`
+	// Below is how many paths went with a deleted directory.
+	Below int `json:"below,omitempty"`
 	// Merged: three ways, with what reality did after the fence.
 	Merged bool `json:"merged,omitempty"`
 	// Partial: some of its hunks.

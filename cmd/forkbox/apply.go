@@ -24,8 +24,9 @@ made in. PATH is relative to the current directory or absolute. --all is system
 and noise too. --hunks lands some hunks of a file, numbered as forkbox diff -p
 shows them. -i asks hunk by hunk, as git add -p does.
 
-What deserves a second look (setuid, git hooks, shell profiles, cron, …) is
-named, and needs a yes: at the terminal, or with --yes.
+What deserves a second look (setuid, git hooks, shell profiles, cron, …; deletions
+outside the workspace, of large directories or many files; any change in /etc, /usr,
+/boot, /lib) is named, and needs a yes: at the terminal, or with --yes.
 
 Where reality changed the same file since the fork, both are merged. Where that
 conflicts nothing lands, unless --conflict says what does: theirs is the box's

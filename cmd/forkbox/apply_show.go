@@ -97,6 +97,9 @@ func (l *lander) showDryRun(r forkbox.Receipt) error {
 // landedLine is like a line of diff.
 func landedLine(at place, entry forkbox.Landed) string {
 	line := fmt.Sprintf("%-8s  %s", entry.Kind, printable(at.show(entry.Path)))
+	if entry.Below > 0 {
+		line += fmt.Sprintf("  (with %s below)", plural(entry.Below, "path"))
+	}
 	if entry.Partial {
 		line += "  (some hunks)"
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/land"
 	"github.com/forkbox/forkbox/internal/review"
+	"github.com/forkbox/forkbox/internal/scope"
 )
 
 // Apply lands changes of a box in reality: all that are meant, or none. A dry
@@ -85,6 +86,7 @@ type application struct {
 	moves    bool     // directories are moved
 	flipping bool     // reality may have been touched
 	settled  []string // that a sync had left undecided, and landed
+	sweep    *scope.Sweep
 }
 
 // keptBase is what a path's next merge starts from.
@@ -102,7 +104,7 @@ func (e *Engine) newApplication(ctx context.Context, h *handle, box forkbox.Box,
 	if spec.Commit && !inGit(view.Root) {
 		return nil, forkbox.Errorf(forkbox.Invalid, "apply", "the box's directory %q is not in a git work tree: nothing can be committed", box.Dir)
 	}
-	a := &application{Engine: e, h: h, box: box, spec: spec, view: view, hash: review.NewHash()}
+	a := &application{Engine: e, h: h, box: box, spec: spec, view: view, hash: review.NewHash(), sweep: scope.NewSweep(view.Root)}
 	a.chosen = review.Choose(spec.Selection, spec.Hunks, newSorter(view.Root, box))
 	a.plan = &review.Plan{View: view, Spec: spec, Chosen: a.chosen, KeepOwner: review.Rootless()}
 	view.Passed = a.pass
@@ -205,7 +207,7 @@ func (a *application) stage(ctx context.Context) error {
 		}
 		return err
 	})
-	a.receipt.Hash, a.receipt.Cautions = a.hash.String(), a.plan.Cautions
+	a.receipt.Hash, a.receipt.Cautions = a.hash.String(), append(a.plan.Cautions, a.sweep.Cautions()...)
 	a.receipt.Left = a.plan.Left
 	return err
 }
@@ -243,6 +245,10 @@ func (a *application) take(ctx context.Context, x *review.Entry, step review.Ste
 
 func (a *application) count(x *review.Entry, step review.Step) {
 	a.receipt.Paths++
+	a.sweep.Add(x.Change)
+	if x.Kind == forkbox.Deleted {
+		step.Landed.Below = x.Entries
+	}
 	if step.Landed.Merged {
 		a.receipt.Merged++
 	}
@@ -348,10 +354,10 @@ func (a *application) agree(yes bool) error {
 		err.Items = a.plan.Conflicts
 		return err
 	}
-	if !yes && len(a.plan.Cautions) > 0 {
-		err := forkbox.Errorf(forkbox.Unconfirmed, op, "%d of the changes deserve a second look", len(a.plan.Cautions)).
+	if !yes && len(a.receipt.Cautions) > 0 {
+		err := forkbox.Errorf(forkbox.Unconfirmed, op, "the changes deserve a second look").
 			Hint("when you have looked: --yes")
-		err.Items, err.Hash = a.plan.Cautions, a.receipt.Hash
+		err.Items, err.Hash = a.receipt.Cautions, a.receipt.Hash
 		return err
 	}
 	return nil
