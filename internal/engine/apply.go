@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/held"
 	"github.com/forkbox/forkbox/internal/land"
 	"github.com/forkbox/forkbox/internal/review"
 	"github.com/forkbox/forkbox/internal/scope"
@@ -87,6 +88,7 @@ type application struct {
 	flipping bool     // reality may have been touched
 	settled  []string // that a sync had left undecided, and landed
 	sweep    *scope.Sweep
+	goes     *held.Search // what is replaced, deleted or moved
 }
 
 // keptBase is what a path's next merge starts from.
@@ -104,7 +106,7 @@ func (e *Engine) newApplication(ctx context.Context, h *handle, box forkbox.Box,
 	if spec.Commit && !inGit(view.Root) {
 		return nil, forkbox.Errorf(forkbox.Invalid, "apply", "the box's directory %q is not in a git work tree: nothing can be committed", box.Dir)
 	}
-	a := &application{Engine: e, h: h, box: box, spec: spec, view: view, hash: review.NewHash(), sweep: scope.NewSweep(view.Root)}
+	a := &application{Engine: e, h: h, box: box, spec: spec, view: view, hash: review.NewHash(), sweep: scope.NewSweep(view.Root), goes: held.NewSearch()}
 	a.chosen = review.Choose(spec.Selection, spec.Hunks, newSorter(view.Root, box))
 	a.plan = &review.Plan{View: view, Spec: spec, Chosen: a.chosen, KeepOwner: review.Rootless()}
 	view.Passed = a.pass
@@ -218,6 +220,7 @@ func (a *application) take(ctx context.Context, x *review.Entry, step review.Ste
 	sum, hashed := step.Sum, step.Sum != nil
 	for _, item := range step.Items {
 		a.moves = a.moves || item.Op == land.Move
+		tellGoing(a.goes, item)
 		if a.landing == nil {
 			break
 		}
@@ -354,6 +357,9 @@ func (a *application) agree(yes bool) error {
 		err.Items = a.plan.Conflicts
 		return err
 	}
+	if err := notHeld(op, a.goes); err != nil {
+		return err
+	}
 	if !yes && len(a.receipt.Cautions) > 0 {
 		err := forkbox.Errorf(forkbox.Unconfirmed, op, "the changes deserve a second look").
 			Hint("when you have looked: --yes")
@@ -361,6 +367,36 @@ func (a *application) agree(yes bool) error {
 		return err
 	}
 	return nil
+}
+
+// tellGoing tells what an item takes away: a file that is replaced or deleted,
+// a directory that goes with all that is in it.
+func tellGoing(goes *held.Search, item land.Item) {
+	switch {
+	case item.Op == land.Put && item.Expect == nil:
+		goes.New(item.Path)
+	case item.Op == land.Put:
+		goes.File(item.Path)
+	case item.Op == land.Remove:
+		goes.File(item.Path)
+		goes.Dir(item.Path)
+	case item.Op == land.Move:
+		goes.Dir(item.From)
+		goes.New(item.Path)
+	}
+}
+
+// notHeld refuses to take files from under a process that writes to them: what
+// it writes next would be lost, and a database damaged.
+func notHeld(op string, goes *held.Search) error {
+	found := goes.Find()
+	if len(found) == 0 {
+		return nil
+	}
+	err := forkbox.Errorf(forkbox.Busy, op, "running processes write to what would be replaced").
+		Hint("end them, or leave these paths out: name those that are to change")
+	err.Items = found
+	return err
 }
 
 func conflictText(n int) string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/held"
 	"github.com/forkbox/forkbox/internal/land"
 	"github.com/forkbox/forkbox/internal/review"
 )
@@ -104,6 +105,9 @@ func (e *Engine) Undo(ctx context.Context, who forkbox.Owner, ref string, spec U
 	if err != nil {
 		return r, err
 	}
+	if err := e.undoHeld(op, r, spec); err != nil {
+		return r, err
+	}
 	ctx = context.WithoutCancel(ctx)
 	if r, err = e.undoMoves(ctx, r, spec); err != nil || r.Commit == "" {
 		return r, err
@@ -137,6 +141,21 @@ func (e *Engine) undoMoves(ctx context.Context, r forkbox.Receipt, spec UndoSpec
 		return err
 	})
 	return r, err
+}
+
+// undoHeld refuses to undo what a process writes to, unless that was forced.
+func (e *Engine) undoHeld(op string, r forkbox.Receipt, spec UndoSpec) error {
+	goes := held.NewSearch()
+	err := land.Entries(filepath.Join(e.receipts, r.ID), func(x land.Entry) error {
+		if x.Now != nil && x.Op == land.Put && !spec.forces(x.Path) {
+			goes.File(x.Path)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return forkbox.Wrap("read receipt "+r.ID, err)
+	}
+	return notHeld(op, goes)
 }
 
 func undoable(op string, r forkbox.Receipt) error {

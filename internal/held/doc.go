@@ -1,0 +1,44 @@
+// Package held finds files that a running process writes to. To replace one
+// under it, or to delete it, loses what the process writes next; a database
+// that is given other files than it has open is damaged.
+package held
+
+import (
+	"path"
+
+	"github.com/forkbox/forkbox"
+)
+
+// stores are the directories of databases, by a file that each of them has.
+// Such a directory is one thing: a server that runs on it may open any file of
+// it at any moment.
+var stores = []string{"PG_VERSION", "ibdata1", "WiredTiger"}
+
+// databases finds the directories of databases that paths lie in.
+type databases struct {
+	exists func(string) bool
+	top    map[string]string // directory → the database that it lies in, "" if none
+}
+
+// of is the topmost database that dir is or lies in.
+func (d *databases) of(dir string) string {
+	if found, known := d.top[dir]; known || dir == "/" {
+		return found
+	}
+	found := d.of(path.Dir(dir))
+	for i := 0; found == "" && i < len(stores); i++ {
+		if d.exists(path.Join(dir, stores[i])) {
+			found = dir
+		}
+	}
+	d.top[dir] = found
+	return found
+}
+
+// caution names a holder.
+func caution(p, name, pid string) forkbox.Caution {
+	if pid == "" {
+		return forkbox.Caution{Path: p, Why: "held by a process that cannot be looked at"}
+	}
+	return forkbox.Caution{Path: p, Why: "held by " + name + ", pid " + pid}
+}

@@ -1,0 +1,263 @@
+package held
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
+)
+
+// Search is told what is about to be replaced, deleted or moved, and finds who
+// holds it. Whether a file is open for writing the kernel says in one step, for
+// whosever process; /proc is read only to find the holder's name, and for what
+// the kernel does not tell: directories, filesystems without leases, other
+// people's files. What nobody holds is not remembered.
+//
+// It looks and prevents nothing: who opens a file later is not seen.
+type Search struct {
+	files     map[inode]string
+	sure      []string // of the files, those that are open for writing
+	dirs      []goal
+	databases databases
+	found     map[string]forkbox.Caution
+}
+
+// NewSearch is one that was told nothing yet.
+func NewSearch() *Search {
+	return &Search{
+		files: map[inode]string{}, found: map[string]forkbox.Caution{},
+		databases: databases{exists: exists, top: map[string]string{}},
+	}
+}
+
+// File is about to be replaced or deleted; it may be something else, or not be
+// there.
+func (s *Search) File(file string) {
+	s.New(file)
+	switch id, w := look(file); w {
+	case written:
+		s.sure = append(s.sure, file)
+		s.files[id] = file
+	case unknown:
+		s.files[id] = file
+	}
+}
+
+// New is about to come to be: no database gets files while its server runs.
+func (s *Search) New(file string) {
+	if dir := s.databases.of(path.Dir(file)); dir != "" {
+		s.add(dir, true)
+	}
+}
+
+// Dir is about to go or move, with all that is below it.
+func (s *Search) Dir(dir string) {
+	s.New(dir)
+	s.add(dir, false)
+}
+
+func (s *Search) add(dir string, database bool) {
+	var st unix.Stat_t
+	known := slices.ContainsFunc(s.dirs, func(g goal) bool { return g.path == dir && g.database == database })
+	if !known && unix.Lstat(dir, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		s.dirs = append(s.dirs, goal{dir, uint64(st.Dev), database})
+	}
+}
+
+// Find names what is held, and by whom, by path.
+func (s *Search) Find() []forkbox.Caution {
+	if len(s.files)+len(s.dirs) == 0 {
+		return nil
+	}
+	s.processes()
+	for _, file := range s.sure {
+		if _, named := s.found[file]; named {
+			continue
+		}
+		// Who wrote in passing has closed it by now.
+		if _, w := look(file); w == written {
+			s.found[file] = caution(file, "", "")
+		}
+	}
+	list := slices.Collect(maps.Values(s.found))
+	slices.SortFunc(list, func(a, b forkbox.Caution) int { return strings.Compare(a.Path, b.Path) })
+	return list
+}
+
+func exists(p string) bool {
+	_, err := os.Lstat(p)
+	return err == nil
+}
+
+// writing says what is known of a file.
+type writing int
+
+const (
+	nobody  writing = iota // has it open for writing, or it is no regular file
+	written                // somebody has
+	unknown
+)
+
+// inode is a file as every process sees it, by whatever name. A box's own
+// files have the device of its overlay, not reality's.
+type inode struct{ dev, ino uint64 }
+
+// look asks the kernel for a read lease, which it gives only while nobody has
+// the file open for writing or mapped so, and gives it back at once.
+func look(file string) (inode, writing) {
+	place, err := linux.OpenAt(unix.AT_FDCWD, file, unix.O_PATH|unix.O_NOFOLLOW, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
+	if err != nil {
+		return inode{}, nobody // nothing is there, or land will say why not
+	}
+	defer unix.Close(place)
+	var st unix.Stat_t
+	if err := unix.Fstat(place, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return inode{}, nobody
+	}
+	id := inode{uint64(st.Dev), st.Ino}
+	fd, err := unix.Open(linux.ProcPath(place), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return id, unknown
+	}
+	defer unix.Close(fd) // which ends the lease
+	_, err = unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
+	switch {
+	case err == nil:
+		return id, nobody
+	case errors.Is(err, unix.EAGAIN):
+		return id, written
+	}
+	return id, unknown
+}
+
+// goal is a directory in which nobody may write.
+type goal struct {
+	path     string
+	dev      uint64
+	database bool // whoever works in it holds it, too
+}
+
+func (s *Search) processes() {
+	names, _ := os.ReadDir("/proc")
+	for _, n := range names {
+		if pid := n.Name(); strings.Trim(pid, "0123456789") == "" {
+			s.process(pid)
+		}
+	}
+}
+
+// process looks at one. What may not be read, or has ended, holds nothing that
+// could be told.
+func (s *Search) process(pid string) {
+	dir := "/proc/" + pid + "/"
+	if len(s.dirs) > 0 {
+		if cwd, err := os.Readlink(dir + "cwd"); err == nil {
+			s.works(pid, cwd, dir+"cwd")
+		}
+	}
+	fds, _ := os.ReadDir(dir + "fd")
+	for _, fd := range fds {
+		s.descriptor(pid, fd.Name())
+	}
+	if len(s.files) > 0 {
+		s.mappings(pid)
+	}
+}
+
+// works finds servers whose working directory is that of their database.
+func (s *Search) works(pid, cwd, link string) {
+	for _, g := range s.dirs {
+		var st unix.Stat_t
+		if g.database && cwd == g.path && unix.Stat(link, &st) == nil && uint64(st.Dev) == g.dev {
+			s.hold(g.path, pid)
+		}
+	}
+}
+
+func (s *Search) descriptor(pid, fd string) {
+	link := "/proc/" + pid + "/fd/" + fd
+	var st unix.Stat_t
+	if unix.Stat(link, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return
+	}
+	hit := s.hits(inode{uint64(st.Dev), st.Ino}, func() string {
+		name, _ := os.Readlink(link)
+		return name
+	})
+	if len(hit) > 0 && writable("/proc/"+pid+"/fdinfo/"+fd) {
+		for _, p := range hit {
+			s.hold(p, pid)
+		}
+	}
+}
+
+// hits are the paths that a file belongs to.
+func (s *Search) hits(id inode, name func() string) (list []string) {
+	if p, ok := s.files[id]; ok {
+		list = append(list, p)
+	}
+	if len(s.dirs) == 0 {
+		return list
+	}
+	at := name()
+	for _, g := range s.dirs {
+		if g.dev == id.dev && forkbox.Within(at, g.path) {
+			list = append(list, g.path)
+		}
+	}
+	return list
+}
+
+func (s *Search) hold(p, pid string) {
+	if _, known := s.found[p]; known {
+		return
+	}
+	name, _ := os.ReadFile("/proc/" + pid + "/comm")
+	s.found[p] = caution(p, strings.TrimSpace(string(name)), pid)
+}
+
+// writable reads how a descriptor was opened.
+func writable(info string) bool {
+	text, err := os.ReadFile(info)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		if flags, ok := strings.CutPrefix(line, "flags:"); ok {
+			flags = strings.TrimSpace(flags)
+			// Octal; the last digit has the access mode.
+			return flags != "" && (flags[len(flags)-1]-'0')&unix.O_ACCMODE != unix.O_RDONLY
+		}
+	}
+	return false
+}
+
+// mappings finds files that are mapped to be written to and may not be open
+// any more. The list has them by name; whether that is still the file is asked.
+func (s *Search) mappings(pid string) {
+	text, err := os.ReadFile("/proc/" + pid + "/maps")
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.SplitN(line, " ", 6)
+		if len(fields) < 6 || len(fields[1]) != 4 || fields[1][1] != 'w' || fields[1][3] != 's' {
+			continue
+		}
+		name := strings.TrimSpace(fields[5])
+		var st unix.Stat_t
+		if unix.Lstat(name, &st) != nil {
+			continue
+		}
+		if p, ok := s.files[inode{uint64(st.Dev), st.Ino}]; ok && p == name {
+			s.hold(p, pid)
+		}
+	}
+}

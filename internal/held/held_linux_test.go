@@ -1,0 +1,156 @@
+package held
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// hold starts a process that runs a script, says that it did, and waits.
+func hold(t *testing.T, script string) (pid int) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", script+"; echo ready; read end")
+	if _, err := cmd.StdinPipe(); err != nil { // it waits for its end
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Fatal(line, err)
+	}
+	return cmd.Process.Pid
+}
+
+func scene(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"file", "other", "dir/deep/file", "pg/PG_VERSION", "pg/base/1/2"} {
+		os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func text(t *testing.T, dir string, s *Search) string {
+	t.Helper()
+	var lines []string
+	for _, c := range s.Find() {
+		lines = append(lines, strings.TrimPrefix(c.Path, dir+"/")+": "+c.Why)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestWhatIsHeld: the holder is named, by its name and number.
+func TestWhatIsHeld(t *testing.T) {
+	for name, row := range map[string]struct {
+		script, file, dir, want string // %d is the pid; file and dir are what is to go
+	}{
+		"nobody":                    {"true", "file", "dir", ""},
+		"a reader":                  {"exec 3<file", "file", "", ""},
+		"a writer":                  {"exec 3>>file", "file", "", "file: held by sh, pid %d"},
+		"a reader and writer":       {"exec 3<>file", "file", "", "file: held by sh, pid %d"},
+		"another file":              {"exec 3<>file", "other", "", ""},
+		"by another name":           {"ln file alias; exec 3<>alias", "file", "", "file: held by sh, pid %d"},
+		"below a directory":         {"exec 3<>dir/deep/file", "", "dir", "dir: held by sh, pid %d"},
+		"read below a directory":    {"exec 3<dir/deep/file", "", "dir", ""},
+		"beside a directory":        {"exec 3<>file", "", "dir", ""},
+		"a database's directory":    {"cd pg", "pg/base/1/2", "", "pg: held by sh, pid %d"},
+		"a new file in a database":  {"exec 3<>pg/base/1/2", "pg/base/1/new", "", "pg: held by sh, pid %d"},
+		"a database without server": {"true", "pg/base/1/2", "", ""},
+		"work in a plain directory": {"cd dir", "dir/deep/file", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := scene(t)
+			pid := hold(t, "cd '"+dir+"'; "+row.script)
+			s := NewSearch()
+			if row.file != "" {
+				s.File(filepath.Join(dir, row.file))
+			}
+			if row.dir != "" {
+				s.Dir(filepath.Join(dir, row.dir))
+			}
+			want := row.want
+			if want != "" {
+				want = fmt.Sprintf(want, pid)
+			}
+			if got := text(t, dir, s); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// A file that is mapped and not open any more is written to all the same.
+func TestAMappedFileIsHeld(t *testing.T) {
+	dir := scene(t)
+	f, err := os.OpenFile(filepath.Join(dir, "file"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory, err := unix.Mmap(int(f.Fd()), 0, 1, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	f.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSearch()
+	s.File(filepath.Join(dir, "file"))
+	if got, want := text(t, dir, s), fmt.Sprintf(", pid %d", os.Getpid()); !strings.HasSuffix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if err := unix.Munmap(memory); err != nil {
+		t.Fatal(err)
+	}
+	s = NewSearch()
+	s.File(filepath.Join(dir, "file"))
+	if got := text(t, dir, s); got != "" {
+		t.Error(got)
+	}
+}
+
+// Who closes a file before anything lands does not hold it.
+func TestWhoHasClosedAFileDoesNotHoldIt(t *testing.T) {
+	dir := scene(t)
+	f, err := os.OpenFile(filepath.Join(dir, "file"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSearch()
+	s.File(f.Name())
+	f.Close()
+	if got := text(t, dir, s); got != "" {
+		t.Error(got)
+	}
+}
+
+// What is no regular file is not opened, or a pipe without a writer would have
+// everybody wait.
+func TestOnlyRegularFilesAreOpened(t *testing.T) {
+	dir := scene(t)
+	if err := unix.Mkfifo(dir+"/pipe", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := NewSearch()
+	for _, p := range []string{dir + "/pipe", dir + "/nothing", dir + "/dir", "/dev/null"} {
+		s.File(p)
+	}
+	if got := text(t, dir, s); got != "" {
+		t.Error(got)
+	}
+}
