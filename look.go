@@ -154,6 +154,9 @@ type ApplySpec struct {
 	Message string `json:"message,omitempty"`
 	// Commit makes a git commit of what landed.
 	Commit bool `json:"commit,omitempty"`
+	// Hooks has the commit run the hooks and filters that the repository
+	// configures: they can run what the box wrote.
+	Hooks bool `json:"hooks,omitempty"`
 }
 
 // HunkSelection is some hunks of one file.

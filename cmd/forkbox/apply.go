@@ -13,7 +13,7 @@ import (
 func (a *app) applyVerb() *cobra.Command {
 	l := &lander{app: a}
 	cmd := &cobra.Command{
-		Use:   "apply [-i] [--hunks FILE:N,…]… [--all] [--dry-run] [--commit] [-m M] [-y] BOX [PATH…]",
+		Use:   "apply [-i] [--hunks FILE:N,…]… [--all] [--dry-run] [--commit [--hooks]] [-m M] [-y] BOX [PATH…]",
 		Short: "Land what a box changed in reality, whole or not at all",
 		Long: `Land the changes of a box in reality: all of them or, when anything stands in the
 way, none. The id of the receipt is on stdout; forkbox undo takes it back. What
@@ -35,7 +35,9 @@ version, ours is reality's, markers is both, between git's markers.
 --reviewed takes the hash of forkbox diff --json and refuses when the box has
 changed since. --commit makes a git commit of what landed and of nothing else;
 git config has its policy: forkbox.author, forkbox.coAuthor (any number) and
-forkbox.commitTemplate with {message}, {box}, {receipt} and {count}.`,
+forkbox.commitTemplate with {message}, {box}, {receipt} and {count}. The hooks
+and filters of the repository do not run, for they can run what the box wrote;
+with --hooks they do.`,
 		Example: `  forkbox apply try
   forkbox apply try src/ README.md
   forkbox apply --hunks main.go:1,3 try
@@ -67,6 +69,7 @@ func (l *lander) add(cmd *cobra.Command) {
 	flags.BoolVar(&l.spec.DryRun, "dry-run", false, "say what would land, and land nothing")
 	flags.StringVarP(&l.spec.Message, "message", "m", "", "what the receipt, and the commit, say")
 	flags.BoolVar(&l.spec.Commit, "commit", false, "make a git commit of what lands")
+	flags.BoolVar(&l.spec.Hooks, "hooks", false, "with --commit: run the repository's hooks and filters")
 	flags.StringVar(&l.spec.Reviewed, "reviewed", "", "refuse unless the changes have this `hash`")
 	flags.StringVar(&l.conflict, "conflict", "", "where both changed the same: theirs, ours or markers")
 	flags.BoolVarP(&l.spec.Yes, "yes", "y", false, "yes to every question")

@@ -13,7 +13,7 @@ import (
 func (a *app) raceApplyVerb() *cobra.Command {
 	l := &raceLander{lander: lander{app: a}}
 	cmd := &cobra.Command{
-		Use:   "apply [-i] [--hunks FILE:N,…]… [--all] [--dry-run] [--commit] [-m M] [--unjudged] [-y] RACE [APPROACH [PATH…]]",
+		Use:   "apply [-i] [--hunks FILE:N,…]… [--all] [--dry-run] [--commit [--hooks]] [-m M] [--unjudged] [-y] RACE [APPROACH [PATH…]]",
 		Short: "Land the winner of a race, or another approach",
 		Long: `Land what an approach did in reality, as forkbox apply does: all of it or, when
 anything stands in the way, nothing. Without APPROACH it is the winner. The id of the

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/git"
 	"github.com/forkbox/forkbox/internal/held"
 	"github.com/forkbox/forkbox/internal/land"
 	"github.com/forkbox/forkbox/internal/review"
@@ -106,9 +107,18 @@ func (e *Engine) newApplication(ctx context.Context, h *handle, box forkbox.Box,
 	if spec.Commit && !inGit(view.Root) {
 		return nil, forkbox.Errorf(forkbox.Invalid, "apply", "the box's directory %q is not in a git work tree: nothing can be committed", box.Dir)
 	}
+	if spec.Hooks && !spec.Commit {
+		return nil, forkbox.Errorf(forkbox.Invalid, "apply", "hooks run for a commit, and none was asked for").
+			Hint("forkbox apply --commit --hooks %s", box.Name)
+	}
 	a := &application{Engine: e, h: h, box: box, spec: spec, view: view, hash: review.NewHash(), sweep: scope.NewSweep(view.Root), goes: held.NewSearch()}
 	a.chosen = review.Choose(spec.Selection, spec.Hunks, newSorter(view.Root, box))
 	a.plan = &review.Plan{View: view, Spec: spec, Chosen: a.chosen, KeepOwner: review.Rootless()}
+	if inGit(view.Root) {
+		if a.plan.Runs, err = (git.Repo{Root: view.Root, Owner: who}).Runs(ctx); err != nil {
+			return nil, forkbox.Wrap("ask git what it runs", err)
+		}
+	}
 	view.Passed = a.pass
 	a.receipt = forkbox.Receipt{
 		Box: box.ID, BoxName: box.Name, Owner: who, State: forkbox.Landing, Created: e.now(),

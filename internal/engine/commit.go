@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -17,10 +18,11 @@ import (
 func (a *application) commit(ctx context.Context) error {
 	repo := git.Repo{Root: a.view.Root, Owner: a.receipt.Owner}
 	id, _, err := repo.Commit(ctx, git.CommitSpec{
-		Paths: a.paths, Message: a.spec.Message, Box: a.box.Name, Receipt: a.receipt.ID,
+		Paths: a.paths, Message: a.spec.Message, Box: a.box.Name, Receipt: a.receipt.ID, Hooks: a.spec.Hooks,
 	})
 	if err == nil {
 		a.receipt.Commit = id
+		a.tellIdleHooks(ctx, repo)
 		return a.ledger.UpdateReceipt(ctx, a.receipt)
 	}
 	undone, undoErr := a.takeBack(ctx)
@@ -34,6 +36,16 @@ func (a *application) commit(ctx context.Context) error {
 		known = forkbox.Errorf(forkbox.Invalid, "commit", "%w", err)
 	}
 	return known.Hint("nothing was applied: receipt %s was undone", a.receipt.ID)
+}
+
+// tellIdleHooks says which hooks the commit did not run, and why.
+func (a *application) tellIdleHooks(ctx context.Context, repo git.Repo) {
+	if a.spec.Hooks {
+		return
+	}
+	if names, err := repo.IdleHooks(ctx); err == nil && len(names) > 0 {
+		a.receipt.Note = strings.Join(names, ", ") + " did not run: git's hooks can run what the box wrote; with --hooks they do run"
+	}
 }
 
 // takeBack undoes the apply that is going on, in its box's turn.

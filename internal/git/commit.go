@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,11 +23,17 @@ type CommitSpec struct {
 	Message string // empty: "Apply changes of box …"
 	Box     string // its name
 	Receipt string // its id
+	// Hooks has git run what the repository configures: its hooks and filters.
+	Hooks bool
 }
 
 // Commit commits the given paths as they are in the work tree, and nothing
-// else: what is staged for other paths stays staged. Hooks run as usual. When
-// it fails, the index is put back byte for byte and HEAD is where it was.
+// else: what is staged for other paths stays staged. When it fails, the index
+// is put back byte for byte and HEAD is where it was.
+//
+// Hooks do not run unless the caller says so, nor do filters that the
+// repository configures: a path that needs one is an Unsupported error. Filters
+// and signing of the user's own configuration work as usual.
 //
 // skipped are the given paths that git has nothing to commit for: untracked
 // and ignored, empty directories, outside of the work tree or in a repository
@@ -52,7 +59,12 @@ func (r Repo) Commit(ctx context.Context, spec CommitSpec) (id string, skipped [
 	if err != nil {
 		return "", paths.skipped, complain(err)
 	}
-	id, err = top.commit(ctx, paths, args)
+	if !spec.Hooks {
+		if err := top.unfiltered(ctx, setOf(paths.kept)); err != nil {
+			return "", paths.skipped, complain(err)
+		}
+	}
+	id, err = top.commit(ctx, paths, call{args: args, own: spec.Hooks, keepOwners: true})
 	return id, paths.skipped, complain(err)
 }
 
@@ -65,7 +77,7 @@ func (r Repo) top(ctx context.Context) (Repo, error) {
 
 // commit stages what is new, so that git knows it, and has git commit the
 // paths. Both are undone when it fails.
-func (r Repo) commit(ctx context.Context, paths chosen, args []string) (id string, err error) {
+func (r Repo) commit(ctx context.Context, paths chosen, c call) (id string, err error) {
 	before, err := r.head(ctx)
 	if err != nil {
 		return "", err
@@ -77,7 +89,7 @@ func (r Repo) commit(ctx context.Context, paths chosen, args []string) (id strin
 	if err := r.atRest(filepath.Dir(index.path)); err != nil {
 		return "", err
 	}
-	id, err = r.commitNow(ctx, paths, args)
+	id, err = r.commitNow(ctx, paths, c)
 	if err == nil {
 		return id, nil
 	}
@@ -87,16 +99,17 @@ func (r Repo) commit(ctx context.Context, paths chosen, args []string) (id strin
 	return "", err
 }
 
-func (r Repo) commitNow(ctx context.Context, paths chosen, args []string) (id string, err error) {
+func (r Repo) commitNow(ctx context.Context, paths chosen, c call) (id string, err error) {
 	if len(paths.fresh) > 0 {
-		add := call{args: []string{"update-index", "-z", "--add", "--replace", "--stdin"}, stdin: terminated(paths.fresh)}
+		add := c
+		add.args, add.stdin = []string{"update-index", "-z", "--add", "--replace", "--stdin"}, terminated(paths.fresh)
 		if _, err := r.run(ctx, add); err != nil {
 			return "", err
 		}
 	}
-	specs := pathspecs(paths.kept)
-	if _, err := r.run(ctx, call{args: args, stdin: specs}); err != nil {
-		return "", r.whyNot(ctx, err, specs)
+	c.stdin = pathspecs(paths.kept)
+	if _, err := r.run(ctx, c); err != nil {
+		return "", r.whyNot(ctx, err, setOf(paths.kept))
 	}
 	r.alignIndex(ctx, paths.kept)
 	return r.head(ctx)
@@ -118,19 +131,27 @@ func (r Repo) atRest(gitDir string) error {
 	})
 }
 
-// whyNot tells "nothing to commit" from a refusal. A dry run exits with 1 for
-// the one and dies, or would go on, for the others.
-func (r Repo) whyNot(ctx context.Context, err error, specs []byte) error {
+// whyNot tells "nothing to commit" from a refusal: then git sees no change.
+// What is in submodules is not asked, for that would run git in them.
+func (r Repo) whyNot(ctx context.Context, err error, kept pathSet) error {
 	var no *refusal
 	if !errors.As(err, &no) || no.code != 1 {
 		return err
 	}
-	dry := []string{"commit", "--dry-run", "--porcelain", "--untracked-files=no", "--only", "--pathspec-from-file=-", "--pathspec-file-nul"}
-	_, dryErr := r.run(ctx, call{args: dry, stdin: specs})
-	if errors.As(dryErr, &no) && no.code == 1 {
-		return nothingToCommit()
+	out, serr := r.run(ctx, call{
+		args:       []string{"status", "--porcelain", "-z", "--untracked-files=no", "--no-renames", "--ignore-submodules=all"},
+		env:        []string{"GIT_OPTIONAL_LOCKS=0"},
+		keepOwners: true,
+	})
+	for _, line := range records(out) { // "XY PATH"
+		if len(line) > 3 && kept.hold(line[3:]) {
+			return err
+		}
 	}
-	return err
+	if serr != nil {
+		return err
+	}
+	return nothingToCommit()
 }
 
 // alignIndex makes the index what was committed: a hook may have altered the
@@ -142,18 +163,8 @@ func (r Repo) alignIndex(ctx context.Context, committed []string) {
 	if err != nil {
 		return
 	}
-	names := map[string]bool{}
-	for _, p := range committed {
-		names[p] = true
-	}
-	var behind []string
-	for _, p := range records(out) {
-		within := false
-		above(p, func(dir string) { within = within || names[dir] })
-		if within {
-			behind = append(behind, p)
-		}
-	}
+	set := setOf(committed)
+	behind := slices.DeleteFunc(records(out), func(p string) bool { return !set.hold(p) })
 	if len(behind) > 0 {
 		reset := []string{"reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", "HEAD"}
 		_, _ = r.run(ctx, call{args: reset, stdin: pathspecs(behind)})

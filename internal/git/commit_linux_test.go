@@ -119,7 +119,7 @@ func TestFirstCommit(t *testing.T) {
 	w := newWorld(t, "")
 	w.sh("rm -rf .git; git init -q .; echo 1 >a; echo 1 >b")
 	w.hook("pre-commit", "exit 1")
-	w.refused(t.Context(), CommitSpec{Paths: w.path("a")}, "")
+	w.refused(t.Context(), CommitSpec{Paths: w.path("a"), Hooks: true}, "")
 	w.sh("rm .git/hooks/pre-commit; git add b")
 	w.mustCommit(CommitSpec{Paths: w.path("a")})
 	w.want(changedInHead+"; git status --porcelain", "A\ta\nA  b")

@@ -19,7 +19,7 @@ func TestFailedCommitLeavesEverythingAsItWas(t *testing.T) {
 	w.sh("echo 2 >mine; git add mine; echo 2 >f; echo 1 >new; rm gone")
 	for _, hook := range []string{"pre-commit", "prepare-commit-msg", "commit-msg"} {
 		w.hook(hook, "printf 'the linter says \\033[31mno\\033[0m' >&2; exit 1")
-		e := w.refused(t.Context(), CommitSpec{Paths: w.path("f", "new", "gone")}, "the linter says")
+		e := w.refused(t.Context(), CommitSpec{Paths: w.path("f", "new", "gone"), Hooks: true}, "the linter says")
 		if strings.ContainsRune(e.Error(), '\033') {
 			t.Errorf("%q would command a terminal", e.Error())
 		}
@@ -27,7 +27,7 @@ func TestFailedCommitLeavesEverythingAsItWas(t *testing.T) {
 	}
 	w.hook("pre-commit", "unset GIT_INDEX_FILE; rm -f .git/index.lock; git reset -q --hard; exit 1")
 	w.sh("cp -a .git/index index.kept")
-	if _, _, err := w.Commit(t.Context(), CommitSpec{Paths: w.path("f")}); err == nil {
+	if _, _, err := w.Commit(t.Context(), CommitSpec{Paths: w.path("f"), Hooks: true}); err == nil {
 		t.Fatal("no error")
 	}
 	w.sh("cmp .git/index index.kept") // although the hook had written it
@@ -39,7 +39,7 @@ func TestHookThatRewritesFiles(t *testing.T) {
 	w := newWorld(t, "echo 1 >f; echo 1 >mine")
 	w.sh("echo 2 >mine; git add mine; echo 2 >f")
 	w.hook("pre-commit", "echo formatted >>f; git add f")
-	w.mustCommit(CommitSpec{Paths: w.path("f")})
+	w.mustCommit(CommitSpec{Paths: w.path("f"), Hooks: true})
 	w.want("git show HEAD:f; git status --porcelain", "2\nformatted\nM  mine")
 }
 
@@ -51,7 +51,7 @@ func TestHooksRunAsUsual(t *testing.T) {
 	w := newWorld(t, "echo 1 >a.txt")
 	w.sh("echo 2 >a.txt")
 	w.hook("pre-commit", "env >../seen.$$; mv ../seen.$$ seen; git diff --cached --name-only -- '*.txt' >names")
-	w.mustCommit(CommitSpec{Paths: w.path("a.txt")})
+	w.mustCommit(CommitSpec{Paths: w.path("a.txt"), Hooks: true})
 	w.want("cat names", "a.txt")
 	w.want("git log -1 --format=%an", "Ada")
 	seen := w.sh("cat seen")
@@ -82,7 +82,7 @@ func TestCancelledCommit(t *testing.T) {
 				cancel()
 			}()
 			before := w.photo()
-			if _, _, err := w.Commit(ctx, CommitSpec{Paths: w.path("f", "new")}); !errors.Is(err, context.Canceled) {
+			if _, _, err := w.Commit(ctx, CommitSpec{Paths: w.path("f", "new"), Hooks: true}); !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v", err)
 			}
 			if after := w.photo(); after != before {
@@ -127,7 +127,7 @@ func TestHookLeavesSomethingRunning(t *testing.T) {
 	w.sh("echo 2 >f")
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	w.hook("post-commit", "sleep 1000 & echo $! >"+pidFile)
-	w.mustCommit(CommitSpec{Paths: w.path("f")})
+	w.mustCommit(CommitSpec{Paths: w.path("f"), Hooks: true})
 	unix.Kill(waitForPid(t, pidFile), unix.SIGKILL)
 }
 
@@ -135,7 +135,7 @@ func TestHookLeavesSomethingRunning(t *testing.T) {
 func TestAnotherGitAtWork(t *testing.T) {
 	w := newWorld(t, "echo 1 >f")
 	w.sh("echo 2 >f; touch .git/index.lock")
-	e := w.refused(t.Context(), CommitSpec{Paths: w.path("f")}, "index.lock")
+	e := w.refused(t.Context(), CommitSpec{Paths: w.path("f"), Hooks: true}, "index.lock")
 	if len(e.Hints) == 0 || !strings.Contains(e.Hints[0], "another git") {
 		t.Errorf("%+v", e)
 	}

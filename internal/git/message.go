@@ -56,11 +56,16 @@ func (r Repo) addTrailers(ctx context.Context, message string, trailers []string
 	if len(trailers) == 0 || strings.TrimSpace(message) == "" {
 		return message, nil
 	}
-	args := []string{"-c", "core.commentChar=\x01", "interpret-trailers", "--no-divider"}
+	args := []string{"interpret-trailers", "--no-divider"}
 	for _, t := range trailers {
 		args = append(args, "--trailer", t)
 	}
-	out, err := r.read(ctx, []byte(strings.TrimRight(message, " \t\r\n")+"\n"), args...)
+	out, err := r.run(ctx, call{
+		flags: []string{"-c", "core.commentChar=\x01"},
+		args:  args,
+		stdin: []byte(strings.TrimRight(message, " \t\r\n") + "\n"),
+		env:   []string{"GIT_DIR=/dev/null"}, // the repository can name commands that make trailers
+	})
 	return string(out), err
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -15,9 +16,15 @@ import (
 
 // call is one run of git.
 type call struct {
+	flags []string // before the command
 	args  []string
 	stdin []byte
 	env   []string // beyond the clean environment
+	// own has git run what the repository and the user configure.
+	own bool
+	// keepOwners has it run filters and signers that only the user's and the
+	// machine's configuration name.
+	keepOwners bool
 }
 
 // refusal is git, or a hook that it ran, saying no.
@@ -42,21 +49,20 @@ func unlessRefused(err error) error {
 	return err
 }
 
-// read runs a command that only reads. It takes no lock, writes no index, and
-// starts no file monitor. The two stat settings undo a configuration that has
-// git compare less of a file than it could. A blob that a partial clone lacks
-// is unknown: git must not go and fetch it.
+// read runs a command that only reads. It takes no lock and writes no index.
+// The two stat settings undo a configuration that has git compare less of a
+// file than it could.
 func (r Repo) read(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
-	quiet := []string{"-c", "core.fsmonitor=false", "-c", "core.trustctime=true", "-c", "core.checkStat=default", "--no-replace-objects"}
 	return r.run(ctx, call{
-		args:  append(quiet, args...),
+		flags: []string{"-c", "core.trustctime=true", "-c", "core.checkStat=default", "--no-replace-objects"},
+		args:  args,
 		stdin: stdin,
-		env:   []string{"GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1", "GIT_NO_LAZY_FETCH=1"},
+		env:   []string{"GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1"},
 	})
 }
 
 // run runs git and returns what it printed. When ctx ends, git and all that it
-// started is ended.
+// started is ended. Nothing else in forkbox runs git.
 func (r Repo) run(ctx context.Context, c call) ([]byte, error) {
 	const op = "run git"
 	if err := ctx.Err(); err != nil {
@@ -66,8 +72,15 @@ func (r Repo) run(ctx context.Context, c call) ([]byte, error) {
 	if err != nil {
 		return nil, forkbox.Errorf(forkbox.Unsupported, op, "there is no git on this machine").Hint("install git, or do without --commit")
 	}
-	cmd := exec.Command(program, c.args...)
-	cmd.Dir, cmd.Env = r.Root, append(r.environment(), c.env...)
+	args, env := slices.Concat(c.flags, c.args), slices.Concat(r.environment(), c.env)
+	if !c.own {
+		env = append(env, neutralEnv...)
+		if args, err = r.settle(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Dir, cmd.Env = r.Root, env
 	if c.stdin != nil {
 		cmd.Stdin = bytes.NewReader(c.stdin)
 	}

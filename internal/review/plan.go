@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"slices"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/land"
@@ -20,6 +21,8 @@ type Plan struct {
 	// KeepOwner is for a daemon that is not root: it can give files to nobody
 	// else.
 	KeepOwner bool
+	// Runs are the places that git runs, or learns from what to run, and why.
+	Runs map[string]string
 
 	Conflicts []forkbox.Caution
 	Cautions  []forkbox.Caution
@@ -112,7 +115,13 @@ func (p *Plan) caution(e *Entry) error {
 			return err
 		}
 	}
-	for _, why := range scope.Cautions(e.Change, n, p.View.Root, p.View.Box.Owner.Home) {
+	whys := scope.Cautions(e.Change, n, p.View.Root, p.View.Box.Owner.Home)
+	for _, why := range scope.Named(e.Change, p.Runs) {
+		if !slices.Contains(whys, why) {
+			whys = append(whys, why)
+		}
+	}
+	for _, why := range whys {
 		p.Cautions = append(p.Cautions, forkbox.Caution{Path: e.Path, Why: why})
 	}
 	return nil

@@ -16,6 +16,12 @@ func isHook(at spot) bool {
 	})
 }
 
+// isBareGit finds what makes a directory of any name a repository for git,
+// which then runs what its configuration names.
+func isBareGit(at spot) bool {
+	return !at.dir && strings.HasSuffix(at.path, "/HEAD") && !inAnyGit(at.path, func([]string) bool { return true })
+}
+
 // isGitConfig finds what can have git run commands (hooksPath, fsmonitor,
 // sshCommand, filters) or look for its configuration elsewhere: a .git that is
 // a file or a symlink, and a commondir.

@@ -18,6 +18,7 @@ var sensitive = []struct {
 }{
 	{"git hook", nil, isHook},
 	{"git configuration", []string{"~/.gitconfig", "~/.config/git/config", "/etc/gitconfig"}, isGitConfig},
+	{"git repository in a directory of another name", nil, isBareGit},
 	{"direnv file", []string{"~/.config/direnv"}, func(at spot) bool { return path.Base(at.path) == ".envrc" }},
 	{"shell profile", []string{
 		"~/.bashrc", "~/.bash_profile", "~/.bash_login", "~/.bash_logout", "~/.bash_aliases", "~/.profile",
@@ -63,6 +64,21 @@ func placeCautions(c forkbox.Change, home string) []string {
 		}
 	}
 	return whys
+}
+
+// Named says which of some places a change touches: their why, by path.
+func Named(c forkbox.Change, places map[string]string) (whys []string) {
+	if c.Kind == forkbox.Added && c.Type == "dir" {
+		return nil
+	}
+	spots := spotsOf(c, "")
+	for place, why := range places {
+		if slices.ContainsFunc(spots, func(at spot) bool { return at.touches(place) }) {
+			whys = append(whys, why)
+		}
+	}
+	slices.Sort(whys)
+	return slices.Compact(whys)
 }
 
 // spotsOf: a renamed path is touched where it is and where it was.
