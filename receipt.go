@@ -40,6 +40,27 @@ type Receipt struct {
 	Entries  []Landed     `json:"entries,omitempty"`
 	Left     int          `json:"left,omitempty"`     // changes in scope that stayed in the box
 	Cautions []Caution    `json:"cautions,omitempty"` // what was accepted with it
+	// Stayed is what else the box had changed; it was not part of the apply.
+	Stayed Stayed `json:"stayed,omitzero"`
+}
+
+// Stayed counts the changes that an apply left in the box, by whose business
+// they are.
+type Stayed struct {
+	Workspace int `json:"workspace,omitempty"` // not chosen, or decided against
+	System    int `json:"system,omitempty"`
+	Noise     int `json:"noise,omitempty"` // ignored files, caches
+}
+
+// Of counts in the scope's place.
+func (s *Stayed) Of(scope Scope) *int {
+	switch scope {
+	case System:
+		return &s.System
+	case Noise:
+		return &s.Noise
+	}
+	return &s.Workspace
 }
 
 // Landed is one path of a receipt.

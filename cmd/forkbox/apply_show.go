@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 )
@@ -12,7 +13,7 @@ func (l *lander) showReceipt(ref string, r forkbox.Receipt, spec forkbox.ApplySp
 	case l.json:
 		return l.printJSON(r)
 	case spec.DryRun:
-		return l.showDryRun(r)
+		return l.showDryRun(ref, r)
 	case r.ID == "":
 		l.tellNothing(ref, r)
 		return nil
@@ -27,9 +28,7 @@ func (l *lander) showReceipt(ref string, r forkbox.Receipt, spec forkbox.ApplySp
 // tellNothing is for an apply that had nothing to land.
 func (a *app) tellNothing(ref string, r forkbox.Receipt) {
 	a.say("nothing to apply")
-	if r.Left > 0 {
-		a.say("%s in the box: forkbox diff --all %s", stay(r.Left), ref)
-	}
+	a.tellStayed(ref, r)
 }
 
 // tellLanded is the rest of a receipt, for people.
@@ -48,9 +47,8 @@ func (a *app) tellLanded(r forkbox.Receipt) {
 	if r.Note != "" {
 		a.say("note: %s", printable(r.Note))
 	}
-	if r.Left > 0 {
-		a.say("%s in the box: forkbox diff %s", stay(r.Left), r.BoxName)
-	} else if partial(r) > 0 {
+	a.tellStayed(r.BoxName, r)
+	if partial(r) > 0 {
 		a.say("the other hunks stay in the box: forkbox diff -p %s", r.BoxName)
 	}
 }
@@ -64,15 +62,31 @@ func partial(r forkbox.Receipt) (n int) {
 	return n
 }
 
-func stay(n int) string {
-	if n == 1 {
-		return "1 change stays"
+// tellStayed is one line on what the apply left in the box, why, and how it
+// lands.
+func (a *app) tellStayed(ref string, r forkbox.Receipt) {
+	s := r.Stayed
+	var parts []string
+	if s.Workspace > 0 {
+		parts = append(parts, fmt.Sprintf("%s of the workspace not chosen (forkbox apply %s)", plural(s.Workspace, "change"), ref))
 	}
-	return fmt.Sprintf("%d changes stay", n)
+	var more []string
+	if s.System > 0 {
+		more = append(more, plural(s.System, "change")+" of the system")
+	}
+	if s.Noise > 0 {
+		more = append(more, plural(s.Noise, "change")+" in ignored files and caches")
+	}
+	if len(more) > 0 {
+		parts = append(parts, fmt.Sprintf("%s (forkbox apply --all %s)", strings.Join(more, " and "), ref))
+	}
+	if len(parts) > 0 {
+		a.say("stays in the box: %s", strings.Join(parts, ", "))
+	}
 }
 
 // showDryRun lists what would land, and what would have to be confirmed.
-func (l *lander) showDryRun(r forkbox.Receipt) error {
+func (l *lander) showDryRun(ref string, r forkbox.Receipt) error {
 	at := here()
 	for _, entry := range r.Entries {
 		if _, err := fmt.Fprintln(l.stdout, landedLine(at, entry)); err != nil {
@@ -80,13 +94,14 @@ func (l *lander) showDryRun(r forkbox.Receipt) error {
 		}
 	}
 	if r.Paths == 0 {
-		l.say("nothing to apply")
+		l.tellNothing(ref, r)
 		return nil
 	}
 	if more := r.Paths - len(r.Entries); more > 0 {
 		l.say("and %d more", more)
 	}
 	l.say("%s would land; nothing was applied", plural(r.Paths, "path"))
+	l.tellStayed(ref, r)
 	if len(r.Cautions) > 0 {
 		l.say("%s", l.paint(yellow, "this deserves a second look, and needs --yes:"))
 		l.listItems(r.Cautions)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 
 	"github.com/forkbox/forkbox/internal/patch"
 )
@@ -12,7 +13,9 @@ import (
 type patchPainter struct {
 	out      *bufio.Writer
 	colour   bool
-	old, new int // lines that the hunk still has of each side
+	old, new int  // lines that the hunk still has of each side
+	numbered bool // hunks show their numbers, as --hunks takes them
+	hunks    int  // so far
 
 	removed, added [][]byte // a run of changed lines, waiting for its end
 }
@@ -73,6 +76,9 @@ func (p *patchPainter) hunk(line []byte) {
 		head, section = line[:end+6], line[end+6:]
 	}
 	p.span(cyan, head)
+	if p.hunks++; p.numbered {
+		section = fmt.Appendf(bytes.TrimSuffix(bytes.Clone(section), []byte("\n")), "  # hunk %d\n", p.hunks)
+	}
 	p.put("", section)
 }
 

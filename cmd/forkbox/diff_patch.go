@@ -18,7 +18,11 @@ type patchList struct {
 }
 
 func (l *patchList) add(c forkbox.Change) error {
-	if note := patchNote(l.at, c); note != "" {
+	note := patchNote(l.at, c)
+	if note == "" && c.Hunks > 1 && !l.terminal { // a terminal has the numbers at the hunks
+		note = fmt.Sprintf("# %s: hunks 1 to %d, from the top", changePath(l.at, c), c.Hunks)
+	}
+	if note != "" {
 		if l.colour {
 			note = cyan.paint(note)
 		}
@@ -53,7 +57,7 @@ func showPatch(out *bufio.Writer, c forkbox.Change, colour bool) error {
 	if at := bytes.Index(text, []byte("GIT binary patch\n")); c.Binary && at >= 0 {
 		text = fmt.Appendf(text[:at:at], "Binary file, %s\n", binarySizes(c))
 	}
-	painter := patchPainter{out: out, colour: colour}
+	painter := patchPainter{out: out, colour: colour, numbered: true}
 	painter.write(text)
 	return painter.end()
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
@@ -20,8 +22,9 @@ BOX@SNAPSHOT removes one snapshot. While boxes or templates that were made of it
 need it, that is refused, and they are named; with --squash what they need of it
 becomes theirs.
 
-With -f also a box that runs, and what is not there counts as removed. Without -f
-both are errors.`,
+A box with changes that nobody applied is removed after a yes at a terminal;
+elsewhere it is said what went with it. With -f neither; also a box that runs, and
+what is not there counts as removed. Without -f both are errors.`,
 		Example:           "  forkbox rm try\n  forkbox rm -f try other\n  forkbox rm --squash try@green",
 		Args:              needs(1, "a box: forkbox rm BOX…"),
 		ValidArgsFunction: a.completeRefs(0),
@@ -52,7 +55,6 @@ func (r *remover) run(ctx context.Context, refs []string) error {
 	defer c.Close()
 	r.gone.Boxes = []forkbox.Box{}
 	failed := r.each(refs, func(ref string) error {
-		defer r.progress("removing " + ref)()
 		err := r.remove(ctx, c, ref)
 		if r.force && forkbox.CodeOf(err) == forkbox.NotFound {
 			return nil
@@ -90,10 +92,21 @@ func (r *remover) remove(ctx context.Context, c *client.Client, ref string) erro
 	return r.removeBox(ctx, c, ref)
 }
 
-// removeBox looks the box up first only where that is shown.
+// removeBox asks about work that is nowhere else, and says what went where
+// nobody can be asked. With -f it does neither.
 func (r *remover) removeBox(ctx context.Context, c *client.Client, ref string) error {
 	if !r.json {
-		return c.Remove(ctx, ref, r.force)
+		work := r.work(ctx, c, ref)
+		if work != "" && r.canAsk() && !r.agree(fmt.Sprintf("remove box %s with %s? There is no way back.", ref, work)) {
+			r.say("box %s stays", ref)
+			return nil
+		}
+		defer r.progress("removing " + ref)()
+		err := c.Remove(ctx, ref, r.force)
+		if err == nil && work != "" {
+			r.say("removed box %s with %s", ref, work)
+		}
+		return err
 	}
 	box, err := c.Box(ctx, ref)
 	if err != nil {
@@ -105,6 +118,26 @@ func (r *remover) removeBox(ctx context.Context, c *client.Client, ref string) e
 	box.State = forkbox.Removing
 	r.gone.Boxes = append(r.gone.Boxes, box)
 	return nil
+}
+
+// work is what of a box nobody applied. A look that fails is no reason to keep
+// a box.
+func (r *remover) work(ctx context.Context, c *client.Client, ref string) string {
+	if r.force {
+		return ""
+	}
+	s, err := c.Changes(ctx, ref, forkbox.DiffSpec{}, func(forkbox.Change) error { return nil })
+	var parts []string
+	if s.Workspace.Total > 0 {
+		parts = append(parts, countByKind(s.Workspace))
+	}
+	if s.System.Total > 0 {
+		parts = append(parts, plural(s.System.Total, "change")+" of the system")
+	}
+	if err != nil || len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, " and ")
 }
 
 func (r *remover) removeSnapshot(ctx context.Context, c *client.Client, ref string) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
@@ -30,16 +31,20 @@ func (r *runner) fate(result runResult, known bool) fate {
 	case r.quiet || !known || !r.canAsk():
 		return keepIt
 	}
-	return r.askFate()
+	return r.askFate(landable(result.Summary) != "")
 }
 
 // askFate takes anything unclear for keep: that can be undone.
-func (r *runner) askFate() fate {
+func (r *runner) askFate(some bool) fate {
 	r.asked = true
-	switch r.ask("apply, keep or discard? [a/k/d] (keep)") {
-	case "a", "apply":
+	question := "apply, keep or discard? [a/k/d] (keep)"
+	if !some {
+		question = "keep or discard? [k/d] (keep)"
+	}
+	switch answer := r.ask(question); {
+	case some && (answer == "a" || answer == "apply"):
 		return applyIt
-	case "d", "discard":
+	case answer == "d" || answer == "discard":
 		return discardIt
 	}
 	return keepIt
@@ -100,10 +105,32 @@ func (r *runner) tellFate(result runResult, what fate) {
 	case result.Kept && result.Receipt != nil:
 		r.say("the rest is kept as %s. Look: forkbox diff --all %s   Discard: forkbox rm %s", name, name, name)
 	case result.Kept && what == keepIt && r.asked:
-		r.say("kept. Look: forkbox diff %s   Apply: forkbox apply %s   Discard: forkbox rm %s", name, name, name)
+		r.say("kept. %s", waysOn(name, result.Summary))
 	case result.Kept && what == keepIt:
-		r.say("kept as %s. Look: forkbox diff %s   Apply: forkbox apply %s   Discard: forkbox rm %s", name, name, name, name)
+		r.say("kept as %s. %s", name, waysOn(name, result.Summary))
 	case !result.Kept && result.Receipt == nil && result.Summary.Total > 0:
 		r.say("discarded")
 	}
+}
+
+// waysOn offers an apply only where one would land something.
+func waysOn(name string, s forkbox.Summary) string {
+	look, apply := "forkbox diff ", ""
+	switch {
+	case landable(s) != "":
+		apply = "   Apply: " + landable(s) + name
+	case s.System.Total > 0:
+		look, apply = "forkbox diff --all ", "   Apply: forkbox apply --all "+name
+	case s.Total > 0:
+		look = "forkbox diff --all "
+	}
+	return fmt.Sprintf("Look: %s%s%s   Discard: forkbox rm %s", look, name, apply, name)
+}
+
+// landable is the verb that lands the workspace, where that has changed.
+func landable(s forkbox.Summary) string {
+	if s.Workspace.Total == 0 {
+		return ""
+	}
+	return "forkbox apply "
 }

@@ -232,6 +232,22 @@ func TestDiscardAsks(t *testing.T) {
 	}
 }
 
+func TestRemovingWorkAsks(t *testing.T) {
+	d := atDesk(t, map[string]string{"f": "old\n"}, "echo new > f; echo more > g")
+	c := d.forkbox("diff", "-p", "--no-pager", "try")
+	c.expect("@@  # hunk 1")
+	c.ends(0)
+	for _, row := range []struct{ answer, says string }{
+		{"\n", "box try stays"}, {"y\n", "removed box try with 1 modified, 1 added"},
+	} {
+		c := d.forkbox("rm", "try")
+		c.expect("remove box try with 1 modified, 1 added? There is no way back. [y/N]")
+		c.press(row.answer)
+		c.expect(row.says)
+		c.ends(0)
+	}
+}
+
 func TestChoosingOnATerminal(t *testing.T) {
 	d := atDesk(t, map[string]string{"a": "old\n", "b": "old\n"}, "echo new > a; echo new > b")
 	c := d.forkbox("apply", "-i", "try")

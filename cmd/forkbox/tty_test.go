@@ -142,7 +142,7 @@ func TestRunOnATerminal(t *testing.T) {
 
 func TestRunAsksOnATerminal(t *testing.T) {
 	for _, row := range []struct{ answer, want string }{
-		{"d\n", "discarded"}, {"\n", "kept. Look: forkbox diff box1"}, {"k\n", "kept. Look: forkbox diff box1"},
+		{"d\n", "discarded"}, {"\n", "kept. Look: forkbox diff --all box1   Apply: forkbox apply --all box1"}, {"k\n", "kept. Look: forkbox diff --all box1   Apply: forkbox apply --all box1"},
 	} {
 		c := onTerminal(t, "run", "--name", "box1", "--", "sh", "-c", "echo x > /etc/forkbox-test; rm /etc/hostname")
 		c.expect("1 deleted, 1 added")

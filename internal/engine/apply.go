@@ -221,6 +221,10 @@ func (a *application) stage(ctx context.Context) error {
 	})
 	a.receipt.Hash, a.receipt.Cautions = a.hash.String(), append(a.plan.Cautions, a.sweep.Cautions()...)
 	a.receipt.Left = a.plan.Left
+	all := a.view.Summary
+	a.receipt.Stayed.Workspace += all.Workspace.Total
+	a.receipt.Stayed.System += all.System.Total
+	a.receipt.Stayed.Noise += all.Noise.Total
 	return err
 }
 
@@ -258,6 +262,7 @@ func (a *application) take(ctx context.Context, x *review.Entry, step review.Ste
 
 func (a *application) count(x *review.Entry, step review.Step) {
 	a.receipt.Paths++
+	*a.receipt.Stayed.Of(x.Scope)-- // until all are counted
 	a.sweep.Add(x.Change)
 	if x.Kind == forkbox.Deleted {
 		step.Landed.Below = x.Entries
@@ -296,14 +301,15 @@ const shownEntries = 1000
 // parent is a directory that the box made and that was not selected. It lands
 // when something below it does.
 type parent struct {
-	path string
-	item *land.Item // nil where it cannot: it was moved, or was a file
+	path  string
+	scope forkbox.Scope
+	item  *land.Item // nil where it cannot: it was moved, or was a file
 }
 
 // pass remembers the directories that what comes next may lie in.
 func (a *application) pass(x *review.Entry) error {
 	a.leave(x.Path)
-	p := parent{path: x.Path}
+	p := parent{path: x.Path, scope: x.Scope}
 	switch x.Kind {
 	case forkbox.Added:
 		step, err := a.plan.Parent(x)
@@ -343,6 +349,7 @@ func (a *application) bring(ctx context.Context, path string) error {
 			}
 		}
 		a.receipt.Paths++
+		*a.receipt.Stayed.Of(p.scope)--
 		a.parents[i].path = ""
 	}
 	return nil

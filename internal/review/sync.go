@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/land"
@@ -23,8 +24,38 @@ type Update struct {
 // boxLabels are those of conflict markers in a box.
 var boxLabels = merge.Labels{Ours: "box", Theirs: "reality"}
 
-// Update plans one path. None is needed where reality did nothing.
+// Update plans one path. None is needed where reality did nothing, unless an
+// earlier sync left it undecided and nobody has decided since.
 func (v *View) Update(ctx context.Context, e *Entry) (*Update, error) {
+	u, err := v.update(ctx, e)
+	if err != nil || u != nil || !v.unresolved(e) {
+		return u, err
+	}
+	return v.stillOpen(ctx, e)
+}
+
+func (v *View) unresolved(e *Entry) bool { return slices.Contains(v.Box.Unresolved, e.Path) }
+
+// stillOpen is for a path that reality did nothing more to. A text is decided
+// when its markers are gone.
+func (v *View) stillOpen(ctx context.Context, e *Entry) (*Update, error) {
+	u := &Update{Conflict: "an earlier sync left it undecided"}
+	if e.Kind == forkbox.Deleted {
+		return u, nil
+	}
+	t, err := v.trio(ctx, e)
+	if err != nil || !t.mergeable() {
+		return u, err
+	}
+	if !merge.HasMarkers(t.inBox.content) {
+		return nil, nil
+	}
+	u.Conflict += ": see the markers in the box"
+	u.Base, u.BaseMode = t.reality.content, t.reality.mode
+	return u, nil
+}
+
+func (v *View) update(ctx context.Context, e *Entry) (*Update, error) {
 	if v.Landed(e) {
 		return v.adoptReality(e)
 	}
@@ -92,6 +123,10 @@ func (v *View) mergeInto(e *Entry, t trio) (*Update, error) {
 	switch {
 	case t.base.there && bytes.Equal(t.base.content, t.inBox.content) && len(e.Attrs) == 0:
 		return v.adoptReality(e)
+	case v.unresolved(e) && t.base.there:
+		m = merge.Again(append([]byte{}, t.base.content...), t.inBox.content, t.reality.content, boxLabels)
+	case v.unresolved(e):
+		m = merge.Again(nil, t.inBox.content, t.reality.content, boxLabels)
 	case t.base.there:
 		m = merge.Three(t.base.content, t.inBox.content, t.reality.content, boxLabels)
 	default:
