@@ -42,6 +42,7 @@ var allowed = map[string][]string{
 	"/internal/oci/registry":    {"", "/internal/oci"},
 	"/internal/retention":       {""},
 	"/internal/ledger":          {""},
+	"/internal/records":         {""},
 	"/internal/netpolicy":       {""},
 	"/internal/registries":      {""},
 	"/internal/egress":          {"", "/internal/netpolicy"},

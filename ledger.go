@@ -89,6 +89,16 @@ type Ledger interface {
 	// one moment: while one of them goes another may come to need the same.
 	Stacks(ctx context.Context) ([]Stack, error)
 
+	// KnowLayers records that layers, or roots, are about to be made. Only those
+	// are ever swept: what is in the store and not here is not the ledger's to
+	// delete. A layer that AddSnapshot says a box's writes become is recorded
+	// with that.
+	KnowLayers(ctx context.Context, layers ...string) error
+	// KnownLayers lists them, in any order.
+	KnownLayers(ctx context.Context) ([]string, error)
+	// ForgetLayers forgets some that are gone. It can be repeated.
+	ForgetLayers(ctx context.Context, layers ...string) error
+
 	// AddEvent records an event and gives it its id.
 	AddEvent(ctx context.Context, e Event) (Event, error)
 	// Events lists those of one owner that came after an id, oldest first; a

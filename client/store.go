@@ -56,6 +56,12 @@ func (c *Client) GrowStore(ctx context.Context, size int64) (s Store, err error)
 	return s, err
 }
 
+// Repair brings back to the ledger what the store has and the ledger does not.
+func (c *Client) Repair(ctx context.Context) (done forkbox.Repair, err error) {
+	err = c.call(ctx, "repair the ledger", http.MethodPost, "/store/repair", nil, &done)
+	return done, err
+}
+
 // RemoveStore removes the pool. There must be no box.
 func (c *Client) RemoveStore(ctx context.Context) error {
 	return c.call(ctx, "remove the pool", http.MethodDelete, "/store", nil, nil)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/forkbox/forkbox/internal/pool"
 	"github.com/forkbox/forkbox/internal/provider/native"
 	"github.com/forkbox/forkbox/internal/race"
+	"github.com/forkbox/forkbox/internal/records"
 	"github.com/forkbox/forkbox/internal/server"
 	"github.com/forkbox/forkbox/internal/vault"
 )
@@ -30,6 +32,7 @@ type keeper struct {
 	store    *layers.Store
 	provider *native.Provider
 	ledger   *ledger.SQLite
+	records  *records.Keeper
 	vault    *vault.Vault
 	races    *race.Races
 	networks engine.Networks
@@ -50,6 +53,20 @@ func (k *keeper) open(ctx context.Context, log *slog.Logger) (err error) {
 		return err
 	}
 	k.provider, err = native.New(k.home, k.store, log)
+	return err
+}
+
+// openLedger opens the ledger, and what the store keeps beside it for the day
+// that it is lost.
+func (k *keeper) openLedger(ctx context.Context) (err error) {
+	if k.ledger, err = ledger.Open(ctx, filepath.Join(k.home, "ledger.db")); err != nil {
+		return err
+	}
+	hasTop := func(box string) bool {
+		_, err := os.Lstat(k.store.Top(box))
+		return err == nil
+	}
+	k.records, err = records.Keep(k.ledger, k.store.Records(), hasTop, k.log)
 	return err
 }
 
@@ -76,6 +93,9 @@ func (k *keeper) Close() error {
 	}
 	if k.provider != nil {
 		errs = append(errs, k.provider.Close())
+	}
+	if k.records != nil {
+		k.records.End()
 	}
 	if k.ledger != nil {
 		errs = append(errs, k.ledger.Close())

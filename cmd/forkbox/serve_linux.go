@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine"
 	"github.com/forkbox/forkbox/internal/execlog"
 	"github.com/forkbox/forkbox/internal/layers"
-	"github.com/forkbox/forkbox/internal/ledger"
 	"github.com/forkbox/forkbox/internal/retention"
 	"github.com/forkbox/forkbox/internal/secrets"
 	"github.com/forkbox/forkbox/internal/server"
@@ -41,7 +43,7 @@ func newEngine(ctx context.Context, home string, log *slog.Logger) (_ server.Eng
 	if err := k.openNetworks(limits.config.Network, log); err != nil {
 		return nil, nil, err
 	}
-	if k.ledger, err = ledger.Open(ctx, filepath.Join(home, "ledger.db")); err != nil {
+	if err := k.openLedger(ctx); err != nil {
 		return nil, nil, err
 	}
 	fence, err := openFence(home)
@@ -57,7 +59,7 @@ func newEngine(ctx context.Context, home string, log *slog.Logger) (_ server.Eng
 		log.Error("nothing is removed by itself", "error", policyErr)
 	}
 	k.Engine = engine.New(engine.Config{
-		Ledger: k.ledger, Provider: k.provider, Logs: keptLogs{k.store},
+		Ledger: k.records, Records: k.records.Kept, Provider: k.provider, Logs: keptLogs{k.store},
 		Secrets: secrets.FilterEnv, Hidden: hiddenPaths, CheckAllow: checkAllow, Log: log,
 		Receipts: filepath.Join(home, "receipts"), Bases: k.store.Base, Fence: fence,
 		UndoAge: age, UndoSize: size, Retention: policy, RetentionErr: policyErr,
@@ -68,6 +70,7 @@ func newEngine(ctx context.Context, home string, log *slog.Logger) (_ server.Eng
 		return nil, nil, err
 	}
 	k.Tidy()
+	k.records.CatchUp()
 	go emptyTrash(ctx, k.store, log)
 	return k, k, nil
 }
@@ -110,6 +113,24 @@ func (l keptLogs) Read(ctx context.Context, box, exec string, follow bool, ended
 // Exit is how an exec ended whose end no daemon saw.
 func (l keptLogs) Exit(box, exec string) (forkbox.Exit, forkbox.Output, bool) {
 	return execlog.End(l.store.Log(box, exec))
+}
+
+// Kept is the number of the last exec of a box that has a log, and when one was
+// last written to.
+func (l keptLogs) Kept(box string) (last int, written func(exec int) time.Time) {
+	logs, _ := filepath.Glob(filepath.Join(l.store.Dir(box), "*.log"))
+	for _, path := range logs {
+		if n, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".log")); err == nil {
+			last = max(last, n)
+		}
+	}
+	return last, func(exec int) time.Time {
+		info, err := os.Lstat(l.store.Log(box, strconv.Itoa(exec)))
+		if err != nil {
+			return time.Now()
+		}
+		return info.ModTime()
+	}
 }
 
 // Trim cuts off what is more than a log can well be, with a head for each of its

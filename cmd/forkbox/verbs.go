@@ -37,7 +37,7 @@ func (a *app) verbs() []struct {
 			{"extend", a.extendVerb}, {"rm", a.rmVerb}, {"keep", a.keepVerb}, {"gc", a.gcVerb}, {"du", a.duVerb},
 		}},
 		{groupMachine, []verb{
-			{"doctor", a.doctorVerb}, {"store", a.storeVerb}, {"queue", a.queueVerb}, {"serve", a.serveVerb}, {"version", a.versionVerb},
+			{"doctor", a.doctorVerb}, {"repair", a.repairVerb}, {"store", a.storeVerb}, {"queue", a.queueVerb}, {"serve", a.serveVerb}, {"version", a.versionVerb},
 			{"completion", a.completionVerb}, {"man", a.manVerb},
 		}},
 	}

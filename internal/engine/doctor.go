@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/forkbox/forkbox"
 )
@@ -39,17 +40,17 @@ func (e *Engine) checkRetention() forkbox.Check {
 func (e *Engine) HiddenFrom(who forkbox.Owner) []string { return e.hidden(who.Home) }
 
 func (e *Engine) checkLedger(ctx context.Context) forkbox.Check {
-	strays, err := e.strays(ctx)
+	strays, layers, err := e.unknown(ctx)
 	switch {
 	case err != nil:
 		return forkbox.Check{Name: "ledger", Status: forkbox.Fail, Detail: err.Error(),
 			Remedy: "make sure the disk it lies on is whole and has space"}
-	case len(strays) > 0:
+	case len(strays)+len(layers) > 0:
 		return forkbox.Check{Name: "ledger", Status: forkbox.Warn,
-			Detail: fmt.Sprintf("it does not know %d of the boxes that are stored: %v", len(strays), strays),
-			Remedy: "restore the ledger from a backup, or delete what is stored of them"}
+			Detail: fmt.Sprintf("it does not know %d boxes and %d layers that are stored: %v", len(strays), len(layers), slices.Concat(strays, layers)),
+			Remedy: "bring them back: forkbox repair\nor restore the ledger from a backup; nothing of them is deleted meanwhile"}
 	}
-	return forkbox.Check{Name: "ledger", Status: forkbox.OK, Detail: "it knows every box that is stored"}
+	return forkbox.Check{Name: "ledger", Status: forkbox.OK, Detail: "it knows every box and layer that is stored"}
 }
 
 // strays are boxes that are stored and not in the ledger. That takes a power

@@ -42,6 +42,8 @@ type Config struct {
 	// Bases is the directory that keeps what reality was when a box was
 	// forked. It goes with the box.
 	Bases func(box string) string
+	// Records are what the store says of itself, for Repair. May be nil.
+	Records Records
 	// Fence is the time as filesystems stamp it: whatever is written from now
 	// on has this time or a later one. Now, if nil.
 	Fence func() time.Time
@@ -109,6 +111,7 @@ type Engine struct {
 	allow     func(allow []string, who forkbox.Owner) error
 	receipts  string
 	bases     func(box string) string
+	kept      Records // may be nil
 	fence     func() time.Time
 	undoAge   time.Duration
 	undoSize  int64
@@ -197,7 +200,7 @@ func New(c Config) *Engine {
 		watchEvery:  orElse(c.WatchEvery, time.Second),
 		queue:       newQueue(c.Policies),
 		networks:    c.Networks, ports: c.Ports,
-		receipts: c.Receipts, bases: c.Bases, fence: c.Fence,
+		receipts: c.Receipts, bases: c.Bases, kept: c.Records, fence: c.Fence,
 		undoAge:  orElse(c.UndoAge, 14*24*time.Hour),
 		undoSize: orElse(c.UndoSize, 10<<30),
 		ledger:   c.Ledger, provider: c.Provider, logs: c.Logs,

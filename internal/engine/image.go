@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -116,13 +117,34 @@ func (e *Engine) unpack(ctx context.Context, p imager, who forkbox.Owner, r io.R
 	newLayer, releaseNew := e.namer()
 	e.shelf.roots.RLock()
 	defer e.shelf.roots.RUnlock()
+	made := e.knowRoot(ctx)
 	if a, err = p.ReadImage(ctx, who, r, newLayer); err != nil {
 		releaseNew()
 		e.sweepSoon()
 		return a, nil, err
 	}
 	releaseRoot := e.creating(a.Base.Root)
+	made(a.Base.Root)
 	return a, func() { releaseNew(); releaseRoot() }, nil
+}
+
+// knowRoot records the root that is made next, when made is called. One that
+// is there already and not the ledger's stays so: boxes that a lost ledger knew
+// may lie over it.
+func (e *Engine) knowRoot(ctx context.Context) (made func(root string)) {
+	p, ok := e.provider.(layered)
+	if !ok {
+		return func(string) {}
+	}
+	before, err := p.Roots(ctx)
+	return func(root string) {
+		if root == "" || err != nil || slices.Contains(before, root) {
+			return
+		}
+		if err := e.ledger.KnowLayers(ctx, root); err != nil {
+			e.log.Warn("cannot record a root", "root", root, "error", err)
+		}
+	}
 }
 
 // namer names new layers, and keeps them until release is called.
@@ -131,6 +153,9 @@ func (e *Engine) namer() (newLayer func() string, release func()) {
 	newLayer = func() string {
 		id := newID()
 		releases = append(releases, e.creating(id))
+		if err := e.ledger.KnowLayers(e.ctx, id); err != nil { // then a crash leaves it for doctor to report
+			e.log.Warn("cannot record a layer", "layer", id, "error", err)
+		}
 		return id
 	}
 	return newLayer, func() {
@@ -209,7 +234,9 @@ func (e *Engine) AddBase(ctx context.Context, who forkbox.Owner, kind, name stri
 	case "tar":
 		e.shelf.roots.RLock()
 		defer e.shelf.roots.RUnlock()
+		made := e.knowRoot(ctx)
 		base, err = p.ReadTar(ctx, who, r)
+		made(base.Root)
 	case "oci":
 		var a forkbox.Arrival
 		var release func()
@@ -287,7 +314,9 @@ func (e *Engine) base(ctx context.Context, who forkbox.Owner, from string) (base
 	case "empty":
 		e.shelf.roots.RLock()
 		defer e.shelf.roots.RUnlock()
+		made := e.knowRoot(ctx)
 		base, err = p.EmptyRoot(ctx, who)
+		made(base.Root)
 		return base, e.creating(base.Root), err
 	case "dir":
 		base, err = p.CheckDir(name, who)

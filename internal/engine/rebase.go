@@ -95,7 +95,11 @@ func (e *Engine) rebase(ctx context.Context, provider rebaser, box *forkbox.Box,
 
 // intoOne has a box at rest be one layer, with nothing of its own above it.
 func (e *Engine) intoOne(ctx context.Context, p layered, box *forkbox.Box) error {
-	top := newID()
+	top, merged := newID(), newID()
+	defer e.creating(merged)()
+	if err := e.ledger.KnowLayers(ctx, top, merged); err != nil {
+		return err
+	}
 	box.Layers, box.Saving = prepend(top, box.Layers), top
 	box.Shelved++
 	if err := e.ledger.UpdateBox(ctx, *box); err != nil {
@@ -104,8 +108,6 @@ func (e *Engine) intoOne(ctx context.Context, p layered, box *forkbox.Box) error
 	if err := e.saved(ctx, box); err != nil {
 		return err
 	}
-	merged := newID()
-	defer e.creating(merged)()
 	if err := p.Flatten(ctx, box.Layers, merged); err != nil {
 		return err
 	}

@@ -410,7 +410,7 @@ func (e *Engine) forget(ctx context.Context, r forkbox.Receipt) error {
 }
 
 // adopt finds receipts on disk that the ledger lost.
-func (e *Engine) adopt(ctx context.Context) {
+func (e *Engine) adopt(ctx context.Context) (found []forkbox.Receipt) {
 	files, _ := filepath.Glob(filepath.Join(e.receipts, "*.json"))
 	for _, file := range files {
 		id := strings.TrimSuffix(filepath.Base(file), ".json")
@@ -420,7 +420,11 @@ func (e *Engine) adopt(ctx context.Context) {
 		if err := e.adoptOne(ctx, id, file); err != nil {
 			e.log.Error("cannot settle an apply that the ledger lost", "receipt", id, "error", err)
 		}
+		if r, err := e.ledger.Receipt(ctx, id); err == nil {
+			found = append(found, r)
+		}
 	}
+	return found
 }
 
 func (e *Engine) adoptOne(ctx context.Context, id, file string) error {
@@ -429,7 +433,10 @@ func (e *Engine) adoptOne(ctx context.Context, id, file string) error {
 		return err
 	}
 	var r forkbox.Receipt
-	if json.Unmarshal(text, &r) != nil || r.ID != id {
+	if err := json.Unmarshal(text, &r); err != nil || r.ID != id {
+		if exists(filepath.Join(e.receipts, id)) {
+			return forkbox.Errorf(forkbox.Internal, "read "+file, "it is damaged: %w", err) // and what it landed can still be looked at
+		}
 		return os.Remove(file) // cut off while it was written: nothing was done yet
 	}
 	r.State = forkbox.Landing
@@ -472,8 +479,8 @@ func (e *Engine) purge(ctx context.Context) {
 		return
 	}
 	for _, r := range list {
-		if _, err := e.ledger.Box(ctx, r.Box); !isNotFound(err) {
-			continue
+		if _, err := e.ledger.Box(ctx, r.Box); !isNotFound(err) || e.isKept(r.Box) {
+			continue // it has a box, if only one that the ledger lost
 		}
 		for _, path := range []string{filepath.Join(e.receipts, r.ID), e.landedBase(r.ID), e.memory(r.ID)} {
 			if err := os.RemoveAll(path); err != nil {

@@ -63,6 +63,11 @@ func (e *Engine) reconcile(ctx context.Context, box forkbox.Box) error {
 		_, err := e.found(ctx, h, &box)
 		return err
 	}
+	if box.State == forkbox.Creating && e.isKept(box.ID) {
+		// Only a box that was made has a record: this ledger is an older one.
+		box.State = forkbox.Stopped
+		return e.ledger.UpdateBox(ctx, box)
+	}
 	return e.remove(ctx, h, &box)
 }
 

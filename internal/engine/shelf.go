@@ -98,15 +98,33 @@ func (e *Engine) sweepOf(ctx context.Context, list func(context.Context) ([]stri
 	if err != nil {
 		return err
 	}
+	known, err := e.known(ctx)
+	if err != nil {
+		return err
+	}
 	for _, id := range there {
-		if needed[id] > 0 || e.unrecorded(ctx, id) != nil {
+		if needed[id] > 0 || !known[id] || e.unrecorded(ctx, id) != nil {
 			continue
 		}
 		if err := remove(ctx, id); err != nil {
 			return err
 		}
+		if err := e.ledger.ForgetLayers(ctx, id); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// known are the layers and roots that the ledger has heard of. What it has not
+// is never swept, but shown: the ledger was lost, or is older than the store.
+func (e *Engine) known(ctx context.Context) (map[string]bool, error) {
+	list, err := e.ledger.KnownLayers(ctx)
+	known := make(map[string]bool, len(list))
+	for _, id := range list {
+		known[id] = true
+	}
+	return known, err
 }
 
 // needed are the layers and roots that something names, or is about to.
@@ -196,6 +214,9 @@ func (e *Engine) flatten(ctx context.Context, p layered, stack []string) error {
 	layer := newID()
 	// Boxes may lie over it that run and are told later: then it is used.
 	defer e.creating(append(slices.Clone(stack), layer)...)()
+	if err := e.ledger.KnowLayers(ctx, layer); err != nil {
+		return err
+	}
 	if err := p.Flatten(ctx, stack, layer); err != nil {
 		return err
 	}

@@ -113,7 +113,10 @@ func (e *Engine) snapshotRunning(ctx context.Context, p layered, a *attached, bo
 // be recorded goes again.
 func (e *Engine) addCopied(ctx context.Context, box *forkbox.Box, s *forkbox.Snapshot, copy func() error) error {
 	release := e.creating(s.Layers[0])
-	err := copy()
+	err := e.ledger.KnowLayers(ctx, s.Layers[0])
+	if err == nil {
+		err = copy()
+	}
 	if err == nil {
 		err = e.addSnapshot(ctx, box, *s)
 	}

@@ -115,6 +115,9 @@ func (e *Engine) squash(ctx context.Context, who forkbox.Owner, name, snapshot s
 	}
 	layer := newID()
 	defer e.creating(append(slices.Clone(s.Layers), layer)...)()
+	if err := e.ledger.KnowLayers(ctx, layer); err != nil {
+		return err
+	}
 	if err := p.Flatten(ctx, s.Layers, layer); err != nil {
 		return err
 	}

@@ -63,6 +63,10 @@ func (e *Engine) restore(ctx context.Context, p layered, id string, layers []str
 	if err != nil {
 		return err
 	}
+	if e.recalled(ctx, box) {
+		e.log.Warn("the ledger was older than a box; it is as its record says", "box", id)
+		return nil
+	}
 	if len(layers) == 1 && box.State == forkbox.Stopped {
 		err = p.Unshelve(ctx, box, layers[0])
 		if err == nil {

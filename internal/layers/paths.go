@@ -61,6 +61,9 @@ func (s *Store) Root(name string) string {
 	return filepath.Join(s.roots(), name)
 }
 
+// Records is where the store says of itself what the ledger says of it.
+func (s *Store) Records() string { return filepath.Join(s.home, "records") }
+
 func (s *Store) layer(layer string) string { return filepath.Join(s.layers(), safe(layer)) }
 
 func (s *Store) boxes() string  { return filepath.Join(s.home, "boxes") }

@@ -8,6 +8,7 @@
 //	<home>/boxes/<id>/<exec>.log                        what its execs wrote
 //	<home>/layers/<layer>/upper/<escaped mount point>/  what a box had changed, and nobody changes any more
 //	<home>/roots/<name>/                                the root directory of an image that boxes are based on
+//	<home>/records/                                     what the ledger says of boxes, should it be lost
 //	<home>/trash/                                       being deleted
 //	<home>/layout                                       which version of this layout it is
 //

@@ -4,13 +4,18 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
+
+// patience is how long a lock of another program is waited for.
+var patience = 5 * time.Second
 
 // readers is how many reads may go on at once. More would only compete for
 // the same pages.
@@ -52,7 +57,7 @@ func private(path string) error {
 // fails; FULL would cost a disk flush for every step of a box's life.
 func source(path string, readOnly bool) string {
 	q := url.Values{"_pragma": {
-		"busy_timeout(5000)",
+		fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()),
 		"journal_mode(WAL)",
 		"synchronous(NORMAL)",
 		"foreign_keys(1)",

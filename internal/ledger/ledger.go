@@ -10,6 +10,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
+	"syscall"
+
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/forkbox/forkbox"
 )
@@ -55,16 +59,22 @@ func (l *SQLite) Close() error {
 }
 
 // openError tells a ledger that cannot be used apart from one that is damaged,
-// because only the second is helped by moving the file away.
+// because only the second is helped by moving the file away. Whatever it is,
+// nothing of a box is touched.
 func openError(path string, err error) error {
 	var known *forkbox.Error
 	if errors.As(err, &known) {
 		return err
 	}
 	e := forkbox.Errorf(forkbox.Internal, "open ledger", "%s: %w", path, err)
-	if damaged(err) {
-		return e.Hint("the file is damaged or is not a ledger: restore it from a backup, or move it aside to start with an empty one").
-			Hint("the files of its boxes are not in it and are not touched")
+	switch code := resultCode(err) & 0xff; {
+	case damaged(err):
+		return e.Hint("the file is damaged or is not a ledger: restore it from a backup").
+			Hint("or move it aside, and have a new one made of what lies in the store: mv %s %s.damaged; forkbox repair", path, path)
+	case code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED:
+		return e.Hint("another program has it open and locked: end that one, and try again")
+	case code == sqlite3.SQLITE_READONLY || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
+		return e.Hint("it must be on a disk that can be written, and writable by you")
 	}
 	return e.Hint("the directory must exist and be writable by you")
 }

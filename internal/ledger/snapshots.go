@@ -19,6 +19,11 @@ func (l *SQLite) AddSnapshot(ctx context.Context, s forkbox.Snapshot, box forkbo
 		return failed(op, err)
 	}
 	return l.withBox(ctx, op, box, func(ctx context.Context, tx *sql.Tx) error {
+		if box.Saving != "" { // a layer that begins to be here
+			if _, err := tx.StmtContext(ctx, l.stmts.knowLayers).ExecContext(ctx, `["`+box.Saving+`"]`); err != nil {
+				return failed(op, err)
+			}
+		}
 		_, err := tx.StmtContext(ctx, l.stmts.addSnapshot).ExecContext(ctx,
 			s.ID, s.Box, s.Owner.UID, s.Name, s.Auto, s.Created.UnixNano(), string(record))
 		return snapshotError(op, s, err)

@@ -17,7 +17,7 @@ type statements struct {
 	snapshots, snapshotsOf, template, templates           *sql.Stmt // read
 	snapshotNamed, snapshotLast, snapshotNames            *sql.Stmt // read
 	stacks                                                *sql.Stmt // read
-	addEvent                                              *sql.Stmt // write
+	addEvent, knowLayers                                  *sql.Stmt // write
 	events, eventsOfOwner, eventsOfBox                    *sql.Stmt // read
 	saveConn, loseConns, pruneBox, pruneOwner, pruneConns *sql.Stmt // write
 	conns, connsOfOwner, connsOfBox                       *sql.Stmt // read
@@ -156,6 +156,7 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 		{&s.template, read, sqlTemplate},
 		{&s.templates, read, sqlTemplates},
 		{&s.addEvent, write, sqlAddEvent},
+		{&s.knowLayers, write, sqlKnowLayers},
 		{&s.events, read, sqlEvents},
 		{&s.eventsOfOwner, read, sqlEventsOfOwner},
 		{&s.eventsOfBox, read, sqlEventsOfBox},
@@ -186,7 +187,7 @@ func (s *statements) close() error {
 		s.addSnapshot, s.updateSnapshot, s.deleteSnapshot, s.snapshots, s.snapshotsOf,
 		s.snapshotNamed, s.snapshotLast, s.snapshotNames, s.stacks,
 		s.addTemplate, s.updateTemplate, s.deleteTemplate, s.template, s.templates,
-		s.addEvent, s.events, s.eventsOfOwner, s.eventsOfBox,
+		s.addEvent, s.knowLayers, s.events, s.eventsOfOwner, s.eventsOfBox,
 		s.saveConn, s.loseConns, s.pruneBox, s.pruneOwner, s.pruneConns, s.conns, s.connsOfOwner, s.connsOfBox,
 	}...) {
 		if stmt != nil {

@@ -134,6 +134,10 @@ func (f *fakeLimits) StoreGrow(ctx context.Context, size int64) (client.Store, e
 	return f.StoreInit(ctx, size)
 }
 
+func (f *fakeLimits) Repair(context.Context) (forkbox.Repair, error) {
+	return forkbox.Repair{}, nil
+}
+
 func (f *fakeLimits) StoreRemove(context.Context) error {
 	f.store.Pool = nil
 	return nil

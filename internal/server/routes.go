@@ -96,6 +96,7 @@ var routes = [...]route{
 	{"POST", "/v1/store", owner, (*Server).initStore},
 	{"PATCH", "/v1/store", owner, (*Server).growStore},
 	{"DELETE", "/v1/store", owner, (*Server).removeStore},
+	{"POST", "/v1/store/repair", owner, (*Server).repairStore},
 
 	{"GET", "/v1/secrets", owner, (*Server).listSecrets},
 	{"PUT", "/v1/secrets/{secret}", owner, (*Server).setSecret},

@@ -17,6 +17,8 @@ type Storekeeper interface {
 	StoreInit(ctx context.Context, size int64) (client.Store, error)
 	StoreGrow(ctx context.Context, size int64) (client.Store, error)
 	StoreRemove(ctx context.Context) error
+	// Repair brings back to the ledger what the store has, of whoever.
+	Repair(ctx context.Context) (forkbox.Repair, error)
 }
 
 // keeper is the engine's storekeeper, for those who may use it: the store is
@@ -74,6 +76,18 @@ func (s *Server) removeStore(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return done(w, keeper.StoreRemove(r.Context()))
+}
+
+func (s *Server) repairStore(w http.ResponseWriter, r *http.Request) error {
+	keeper, err := s.keeper(r, "repair the ledger")
+	if err != nil {
+		return err
+	}
+	repaired, err := keeper.Repair(r.Context())
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, repaired)
 }
 
 func storeSize(r *http.Request, op string) (int64, error) {

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) forkbox.Ledger) {
 		{"SnapshotsGoWithTheirBox", snapshotsGoWithTheirBox},
 		{"TemplateIsKeptWhole", templateIsKeptWhole},
 		{"StacksOfEverything", stacksOfEverything},
+		{"LayersAreKnownUntilForgotten", layersAreKnown},
 		{"EventIsKeptWhole", eventIsKeptWhole},
 		{"EventsByOwnerBoxAndID", eventsByOwnerBoxAndID},
 		{"EventsOutliveTheirBox", eventsOutliveTheirBox},

@@ -155,3 +155,23 @@ func stacksOfEverything(t *testing.T, l forkbox.Ledger) {
 	equal(t, sorted(slices.DeleteFunc(got, func(s string) bool { return s == "" })),
 		[]string{"/r", "/srv/root", "l1", "l2", "l3", "l7", "l8"})
 }
+
+func layersAreKnown(t *testing.T, l forkbox.Ledger) {
+	known := func(want ...string) {
+		t.Helper()
+		got, err := l.KnownLayers(t.Context())
+		noError(t, err)
+		equal(t, sorted(got), want)
+	}
+	noError(t, l.KnowLayers(t.Context(), "l1", "", "/roots/a:b", "l1"))
+	noError(t, l.KnowLayers(t.Context()))
+	b := Box("aaaaaaaaaaaa", "one", 1000)
+	b.Saving = "l3"
+	add(t, l, b)
+	noError(t, l.AddSnapshot(t.Context(), snapshot("s1", b, "first", 0), b))
+	known("/roots/a:b", "l1", "l3")
+	noError(t, l.DeleteBox(t.Context(), b.ID)) // what nothing names is known still: it has to be swept
+	noError(t, l.ForgetLayers(t.Context(), "l1", "nosuch"))
+	noError(t, l.ForgetLayers(t.Context(), "l1"))
+	known("/roots/a:b", "l3")
+}

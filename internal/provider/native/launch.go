@@ -172,6 +172,9 @@ func (p *Provider) launch(ctx context.Context, plan *plan) (*linux.Process, *os.
 		return nil, nil, err
 	}
 	socket := p.socket(plan.box.ID)
+	if err := p.endStranger(ctx, plan.box); err != nil {
+		return nil, nil, err
+	}
 	_ = os.Remove(socket) // of an init that was killed
 	listener, err := linux.ListenUnix(socket)
 	if err != nil {
@@ -188,6 +191,20 @@ func (p *Provider) launch(ctx context.Context, plan *plan) (*linux.Process, *os.
 		words.Close()
 	}
 	return process, words, err
+}
+
+// endStranger ends an init that this box has and the ledger does not know, as
+// one has that is older than the box: two of them would write to the same
+// files, and nobody would ever end the first.
+func (p *Provider) endStranger(ctx context.Context, box forkbox.Box) error {
+	if _, err := os.Lstat(p.socket(box.ID)); err != nil {
+		return nil // as a rule
+	}
+	stranger, err := p.Attach(ctx, box)
+	if err != nil {
+		return nil // it was killed
+	}
+	return stranger.Stop(ctx, 0)
 }
 
 func (p *Provider) fork(plan *plan) (*linux.Process, error) {

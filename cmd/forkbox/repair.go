@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/forkbox/forkbox"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) repairVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "repair",
+		Short: "Bring back what the ledger has lost",
+		Long: `Bring back boxes, their snapshots, templates and receipts that lie in the store and
+that the ledger does not know: it was lost, or an older one was put in its place.
+What the ledger does not know is never deleted, so this can be done at any time, and
+repeated. What cannot be brought back is named and stays where it is; the exit code is
+then 125. Only root, or whoever the daemon runs as, may do this.
+
+What is not in the store does not come back: the commands that were run (their output
+does), races, and the logs of events and connections.`,
+		Example:           "  forkbox doctor\n  forkbox repair\n  forkbox repair --json | jq '.left'",
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.repair(cmd.Context()) },
+	}
+}
+
+func (a *app) repair(ctx context.Context) error {
+	var done forkbox.Repair
+	err := a.patiently(ctx, "looking through the store", func(ctx context.Context) (err error) {
+		done, err = a.client().Repair(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		err = a.printJSON(done)
+	} else {
+		err = a.showRepair(done)
+	}
+	if err == nil && len(done.Left) > 0 {
+		err = exitStatus(forkbox.Unsupported.ExitCode())
+	}
+	return err
+}
+
+func (a *app) showRepair(done forkbox.Repair) error {
+	if len(done.Boxes)+len(done.Templates)+len(done.Receipts)+len(done.Left) == 0 {
+		fmt.Fprintln(a.stdout, "the ledger knows all that is stored")
+		return nil
+	}
+	return a.table("", func(w io.Writer) {
+		for _, kind := range []struct {
+			name string
+			list []forkbox.Repaired
+		}{{"box", done.Boxes}, {"template", done.Templates}, {"receipt", done.Receipts}} {
+			for _, r := range kind.list {
+				fmt.Fprintf(w, "back\t%s\t%s\t%s\t%s\n", kind.name, r.ID, printable(r.Name), printable(backText(r)))
+			}
+		}
+		for _, r := range done.Left {
+			fmt.Fprintf(w, "left\t\t%s\t%s\t%s\n", r.ID, printable(r.Name), printable(r.Why))
+		}
+	})
+}
+
+func backText(r forkbox.Repaired) string {
+	if r.Why != "" || r.Snapshots == 0 {
+		return r.Why
+	}
+	return fmt.Sprintf("with %s", plural(r.Snapshots, "snapshot"))
+}
