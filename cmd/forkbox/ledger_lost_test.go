@@ -184,4 +184,3 @@ func cutOff(t *testing.T, ledger string) {
 		t.Fatal(err)
 	}
 }
-

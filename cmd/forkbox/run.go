@@ -19,8 +19,8 @@ func (a *app) runVerb() *cobra.Command {
 		Long: `Run a command on a clone of this machine. Reality stays as it is. Afterwards a
 summary of what changed is on stderr, every deletion included, and on a terminal
 you are asked whether to apply the changes, or to keep or discard the box.
-Without a terminal it is kept; a box in which nothing changed is discarded.
-Either way nothing runs in it any more.
+Without a terminal it is kept; a box in which nothing changed is discarded, unless
+you gave it a name. Either way nothing runs in it any more.
 
 With --apply the workspace (the git work tree, or the current directory) lands
 when the command succeeded; forkbox undo takes it back. What deserves a second

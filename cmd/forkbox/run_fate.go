@@ -26,8 +26,10 @@ func (r *runner) fate(result runResult, known bool) fate {
 		return applyIt
 	case r.keep:
 		return keepIt
-	case r.discard || nothing:
+	case r.discard || nothing && r.box.name == "":
 		return discardIt
+	case nothing: // who gave it a name wants it, with what it said and tried to reach
+		return keepIt
 	case r.quiet || !known || !r.canAsk():
 		return keepIt
 	}
@@ -106,6 +108,8 @@ func (r *runner) tellFate(result runResult, what fate) {
 		r.say("the rest is kept as %s. Look: forkbox diff --all %s   Discard: forkbox rm %s", name, name, name)
 	case result.Kept && what == keepIt && r.asked:
 		r.say("kept. %s", waysOn(name, result.Summary))
+	case result.Kept && what == keepIt && result.Summary.Total == 0:
+		r.say("kept as %s. Output: forkbox logs %s   Discard: forkbox rm %s", name, name, name)
 	case result.Kept && what == keepIt:
 		r.say("kept as %s. %s", name, waysOn(name, result.Summary))
 	case !result.Kept && result.Receipt == nil && result.Summary.Total > 0:

@@ -20,6 +20,7 @@ type plan struct {
 	rootless  bool
 	box       forkbox.Box
 	views     []view
+	age       int // of the host's mounts, as far as views has them
 	veil      *veil
 	concealed *concealment
 	upper     map[string]string // by view

@@ -31,6 +31,7 @@ var tools = providertest.Tools{
 	"escape":   escapeTool,
 	"graze":    grazeTool,
 	"visible":  visibleTool,
+	"mounts":   mountsTool,
 	"connect":  connectTool,
 	"doors":    doorsTool,
 	"knock":    knockTool,

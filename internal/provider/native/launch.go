@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -36,7 +37,7 @@ func (p *Provider) Start(ctx context.Context, box forkbox.Box) (forkbox.Instance
 		return i, nil
 	}
 	i, err := p.start(ctx, plan)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL) {
+	if vanished(err) {
 		i, err = p.again(ctx, box, err)
 	}
 	if err != nil {
@@ -45,23 +46,36 @@ func (p *Provider) Start(ctx context.Context, box forkbox.Box) (forkbox.Instance
 	return i, nil
 }
 
-// again tries once more, when something may have been unmounted while the box
-// was being built: a stick was pulled, a container ended. It gives up with the
-// first error, which is the better one if the host has not changed.
+// attempts is how often a box is built anew when something vanishes meanwhile.
+const attempts = 10
+
+// again tries some more, when something may have been unmounted while the box
+// was being built: a stick was pulled, a container ended. On a busy machine that
+// happens again. It gives up with the first error, which is the better one if
+// the host has not changed.
 func (p *Provider) again(ctx context.Context, box forkbox.Box, first error) (*instance, error) {
-	if err := p.mounts.reread(); err != nil {
-		return nil, first
+	for range attempts {
+		if err := p.mounts.reread(); err != nil {
+			return nil, first
+		}
+		plan, err := p.outline(box)
+		if err != nil {
+			return nil, first
+		}
+		i, err := p.start(ctx, plan)
+		if err == nil {
+			return i, nil
+		}
+		if !vanished(err) || ctx.Err() != nil {
+			return nil, first
+		}
 	}
-	plan, err := p.outline(box)
-	if err != nil {
-		return nil, first
-	}
-	i, err := p.start(ctx, plan)
-	if err != nil {
-		return nil, first
-	}
-	return i, nil
+	return nil, first
 }
+
+// vanished says whether an error can come of something that was there when the
+// box was planned and is not any more.
+func vanished(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL) }
 
 // start builds a box from nothing. More at once than there are processors
 // would only be in each other's way.
@@ -278,7 +292,7 @@ func (p *Provider) opened(pl *plan) (closeAll func(), err error) {
 	}
 	if pl.tree, err = linux.CloneTree(base.fd); err != nil {
 		closeBase()
-		return nil, err
+		return nil, fmt.Errorf("clone %s: %w", pl.box.Base.Root, err)
 	}
 	return func() { unix.Close(pl.tree); closeBase() }, nil
 }
@@ -298,10 +312,11 @@ func (p *Provider) plainViews(pl *plan) ([]view, error) {
 	if !pl.onReality() {
 		return []view{{Path: "/"}}, nil
 	}
-	mounts, points, err := p.mounts.mounts()
+	mounts, points, age, err := p.mounts.mounts()
 	if err != nil {
 		return nil, err
 	}
+	pl.age = age
 	if p.rootless {
 		return userViews(mounts, points, pl.concealed.hidden, pl.concealed.veil), nil
 	}
@@ -362,7 +377,9 @@ func (p *Provider) layers(ctx context.Context, pl *plan) error {
 func (p *Provider) layer(ctx context.Context, pl *plan, mount string) error {
 	upper, made, err := p.store.NewUpper(pl.box.ID, mount)
 	if err == nil && made {
-		err = p.likeBelow(upper, pl.real(mount), pl.layers[mount])
+		if err = p.likeBelow(upper, pl.real(mount), pl.layers[mount]); err != nil {
+			_ = os.Remove(upper) // the next attempt begins as this one did
+		}
 	}
 	if err != nil {
 		return err
@@ -384,14 +401,17 @@ func (p *Provider) likeBelow(dir, base string, layers []string) error {
 	}
 	var st unix.Stat_t
 	if err := unix.Stat(base, &st); err != nil {
-		return err
+		return &os.PathError{Op: "look at", Path: base, Err: err}
 	}
 	if !p.rootless {
-		if err := unix.Chown(dir, int(st.Uid), int(st.Gid)); err != nil {
+		if err := os.Chown(dir, int(st.Uid), int(st.Gid)); err != nil {
 			return err
 		}
 	}
-	return unix.Chmod(dir, st.Mode&0o7777)
+	if err := unix.Chmod(dir, st.Mode&0o7777); err != nil {
+		return &os.PathError{Op: "set the mode of", Path: dir, Err: err}
+	}
+	return nil
 }
 
 // likeXattrs copies extended attributes but for overlayfs's own.

@@ -5,6 +5,7 @@ package native
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -34,6 +35,7 @@ var notShown = []string{
 
 // mount is one of the host's that a box gets a view of.
 type mount struct {
+	ID       int // what is mounted anew has another
 	Point    string
 	FSType   string
 	Attr     int  // MOUNT_ATTR_* to keep: nosuid, noexec
@@ -48,29 +50,33 @@ type mountTable struct {
 	file *os.File
 	list []mount
 	all  []string
+	// age counts how often list has changed.
+	age int
 }
 
 func openMountTable() (*mountTable, error) {
-	f, err := os.Open("/proc/self/mountinfo")
+	// Not os.Open: it has Go's poller wait for the file as well, which then is
+	// told of a change, once, instead of who asks below.
+	fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, &os.PathError{Op: "open", Path: "/proc/self/mountinfo", Err: err}
 	}
-	t := &mountTable{file: f}
+	t := &mountTable{file: os.NewFile(uintptr(fd), "mountinfo")}
 	return t, t.read()
 }
 
 // mounts lists those a box gets a view of, parents before what is mounted
-// below them, and the mount points of all.
-func (t *mountTable) mounts() (list []mount, points []string, err error) {
+// below them, and the mount points of all. age changes with the first of them.
+func (t *mountTable) mounts() (list []mount, points []string, age int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fds := []unix.PollFd{{Fd: int32(t.file.Fd()), Events: unix.POLLPRI}}
 	if n, err := unix.Poll(fds, 0); err != nil || n > 0 {
 		if err := t.read(); err != nil {
-			return nil, nil, err
+			return nil, nil, 0, err
 		}
 	}
-	return t.list, t.all, nil
+	return t.list, t.all, t.age, nil
 }
 
 // reread does not wait for the kernel to say that something changed.
@@ -97,6 +103,9 @@ func (t *mountTable) read() error {
 		}
 	}
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Point < list[j].Point })
+	if !slices.Equal(list, t.list) {
+		t.age++
+	}
 	t.list = list
 	return nil
 }
@@ -112,7 +121,7 @@ func shown(info *mountinfo.Info) (mount, bool) {
 	if !st.IsDir() && !st.Mode().IsRegular() {
 		return mount{}, false // a socket, a pipe or a device of the host, as containers are given them
 	}
-	m := mount{Point: info.Mountpoint, FSType: info.FSType, File: !st.IsDir()}
+	m := mount{ID: info.ID, Point: info.Mountpoint, FSType: info.FSType, File: !st.IsDir()}
 	for _, option := range strings.Split(info.Options, ",") {
 		switch option {
 		case "ro":

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -57,6 +58,7 @@ func (p *plan) key() string {
 		b.WriteByte(byte(v.Kind))
 		b.WriteByte(byte(v.Attr))
 	}
+	b.WriteString("\x00" + strconv.Itoa(p.age)) // another filesystem may be where one was
 	b.WriteString(p.concealed.veilKey)
 	b.WriteString("\x00" + p.box.Base.Root + "\x00" + strings.Join(p.box.Layers, " "))
 	return b.String()
@@ -109,6 +111,9 @@ func (s *spares) build(like forkbox.Box) (*spare, error) {
 	if err == nil {
 		_, err = i.Processes(ctx) // until it answers it is not ready
 	}
+	if err == nil {
+		err = p.unmoved(plan)
+	}
 	if err == nil && plan.gated() {
 		err = i.readyDevice(ctx)
 	}
@@ -120,6 +125,19 @@ func (s *spares) build(like forkbox.Box) (*spare, error) {
 		return nil, err
 	}
 	return &spare{id: like.ID, key: plan.key(), limits: grouped(like.Policy), instance: i}, nil
+}
+
+// unmoved is an error when mounts came or went while a spare was built: it may
+// show what is not there any more.
+func (p *Provider) unmoved(plan *plan) error {
+	if !plan.onReality() {
+		return nil
+	}
+	_, _, age, err := p.mounts.mounts()
+	if err == nil && age != plan.age {
+		err = errors.New("the host's mounts have changed")
+	}
+	return err
 }
 
 // later does something in the background that Close waits for.

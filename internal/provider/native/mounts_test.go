@@ -1,0 +1,132 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/providertest"
+)
+
+// TestMountsMadeLaterAreSeen: a box has what was mounted after its provider was
+// opened, and not what was unmounted.
+func TestMountsMadeLaterAreSeen(t *testing.T) { mountsApart(t, "late") }
+
+// TestStartsBesideMountsThatComeAndGo: what vanishes while a box is built is
+// left out, or the box is built again.
+func TestStartsBesideMountsThatComeAndGo(t *testing.T) { mountsApart(t, "busy") }
+
+// mountsApart runs a part of mountsTool in a mount namespace of its own.
+func mountsApart(t *testing.T, what string) {
+	t.Parallel()
+	dir := providertest.TempDir(t)
+	if out, err := apart(t, "mounts", dir, what); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	must(t, os.RemoveAll(dir))
+}
+
+func mountsTool(args []string) int {
+	dir, what := args[0], args[1]
+	_ = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	p, err := openStore(filepath.Join(dir, "store"))
+	if err != nil {
+		return report(err)
+	}
+	defer p.Close()
+	do := map[string]func(*Provider, string) error{"late": mountLater, "busy": startBesideMounts}[what]
+	if err := do(p, filepath.Join(dir, what)); err != nil {
+		return report(err)
+	}
+	return 0
+}
+
+func mountLater(p *Provider, at string) error {
+	if err := os.Mkdir(at, 0o755); err != nil {
+		return err
+	}
+	for n := range 10 {
+		seen := filepath.Join(at, "seen")
+		if err := unix.Mount("fbtest", at, "tmpfs", 0, "mode=0755"); err != nil {
+			return err
+		}
+		if err := os.WriteFile(seen, nil, 0o644); err != nil {
+			return err
+		}
+		if err := inBox(p, fmt.Sprint("with", n), "test -e "+seen+" && echo yes", "yes"); err != nil {
+			return err
+		}
+		if err := unix.Unmount(at, 0); err != nil {
+			return err
+		}
+		if err := inBox(p, fmt.Sprint("without", n), "test -e "+seen+" || echo no", "no"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func startBesideMounts(p *Provider, at string) error {
+	stop, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- comeAndGo(at, stop) }()
+	for n := range 100 {
+		if err := inBox(p, fmt.Sprint("box", n), "echo fine", "fine"); err != nil {
+			return err
+		}
+	}
+	close(stop)
+	return <-ended
+}
+
+// comeAndGo mounts and unmounts, and makes and removes what it mounts on.
+func comeAndGo(at string, stop <-chan struct{}) error {
+	for {
+		for n := range 3 {
+			if err := os.MkdirAll(filepath.Join(at, fmt.Sprint(n)), 0o755); err != nil {
+				return err
+			}
+			if err := unix.Mount("fbtest", filepath.Join(at, fmt.Sprint(n)), "tmpfs", 0, "mode=0755"); err != nil {
+				return err
+			}
+		}
+		for n := range 3 {
+			if err := unix.Unmount(filepath.Join(at, fmt.Sprint(n)), unix.MNT_DETACH); err != nil {
+				return err
+			}
+		}
+		if err := os.RemoveAll(at); err != nil {
+			return err
+		}
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+	}
+}
+
+// inBox starts a box, has a script say something in it, and removes it.
+func inBox(p *Provider, id, script, want string) (err error) {
+	ctx := context.Background()
+	box := forkbox.Box{ID: id, Name: id, Net: forkbox.NetNone, Owner: owner()}
+	if err := p.Prepare(ctx, box); err != nil {
+		return err
+	}
+	defer p.Remove(ctx, box)
+	inst, err := p.Start(ctx, box)
+	if err != nil {
+		return fmt.Errorf("%s: %w", id, err)
+	}
+	defer inst.Stop(ctx, 0)
+	if got, err := output(inst, box, script); err != nil || got != want {
+		return fmt.Errorf("%s says %q, want %q, error %v", id, got, want, err)
+	}
+	return nil
+}
