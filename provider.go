@@ -98,4 +98,9 @@ type Governed interface {
 	// on goes to stdio.Out, and what is read from stdio.In goes to it, if it
 	// was started with an open stdin or a terminal. The instance owns stdio.
 	Attach(ctx context.Context, execID string, stdio Stdio) error
+
+	// Suspend stops an exec that has a terminal as the key ctrl-Z would, and
+	// says whether it did: the key may mean something else to what runs there.
+	// The signal CONT has it go on.
+	Suspend(ctx context.Context, execID string) (stopped bool, err error)
 }

@@ -91,6 +91,19 @@ func (c *Client) Resize(ctx context.Context, ref, id string, size forkbox.Size) 
 	return c.call(ctx, "resize exec "+id, http.MethodPost, boxPath(ref, "execs", id, "resize"), size, nil)
 }
 
+// Suspended is what became of a ctrl-Z.
+type Suspended struct {
+	Stopped bool `json:"stopped"` // the exec stands still; the signal CONT has it go on
+}
+
+// Suspend stops an exec as ctrl-Z on its terminal would. Where it did not, the
+// key means something else to what runs there.
+func (c *Client) Suspend(ctx context.Context, ref, id string) (bool, error) {
+	var done Suspended
+	err := c.call(ctx, "suspend exec "+id, http.MethodPost, boxPath(ref, "execs", id, "suspend"), nil, &done)
+	return done.Stopped, err
+}
+
 func execOp(argv []string) string {
 	if len(argv) == 0 {
 		return "run a command"

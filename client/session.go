@@ -127,6 +127,11 @@ func (s *Session) Resize(ctx context.Context, size forkbox.Size) error {
 	return s.client.Resize(ctx, s.exec.Box, s.exec.ID, size)
 }
 
+// Suspend is [Client.Suspend] for the session's exec.
+func (s *Session) Suspend(ctx context.Context) (bool, error) {
+	return s.client.Suspend(ctx, s.exec.Box, s.exec.ID)
+}
+
 // Close hangs up. What that does to an exec that still runs is what the
 // request's OnDisconnect said. The connection of one that has ended is kept for
 // the next.

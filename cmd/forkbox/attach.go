@@ -54,11 +54,12 @@ func (at *attachment) run(early context.Context, signals *signals, req client.Ex
 	if at.begun != nil {
 		at.begun()
 	}
+	size := func() forkbox.Size { return terminalSize(out) }
 	if req.TTY {
-		defer rawTerminal(in)()
+		defer stdio.handKeys(in, session, signals, size)()
 	}
 	stdio.relay()
-	signals.forward(session, func() forkbox.Size { return terminalSize(out) }, req.TTY)
+	signals.forward(session, size, req.TTY)
 	// Not under early: from here on a signal is the command's affair.
 	exec, err := session.Wait(context.WithoutCancel(early))
 	if at.after != nil && !session.Stopped() {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"time"
@@ -49,6 +50,8 @@ type liveInput struct {
 
 	keys  *detachKeys // where the caller can leave the command alone: how,
 	leave func()      // and what happens then
+
+	suspend *suspender // where ctrl-Z is the command's; else nil
 }
 
 func newLiveInput(from, to *os.File) (*liveInput, error) {
@@ -78,8 +81,25 @@ func (r *liveInput) run() {
 	}
 }
 
-// pass writes what was read; false means stop.
+// pass writes what was read, and has ctrl-Z do what it does; false means stop.
 func (r *liveInput) pass(text []byte) bool {
+	for r.suspend != nil {
+		before, after, found := bytes.Cut(text, []byte{ctrlZ})
+		if !found {
+			break
+		}
+		if !r.write(before) {
+			return false
+		}
+		if !r.suspend.stop() && !r.write([]byte{ctrlZ}) {
+			return false
+		}
+		text = after
+	}
+	return r.write(text)
+}
+
+func (r *liveInput) write(text []byte) bool {
 	detach := false
 	if r.keys != nil {
 		text, detach = r.keys.pass(text)
@@ -102,6 +122,9 @@ func (r *liveInput) ready() bool {
 		fds := []unix.PollFd{{Fd: woken, Events: unix.POLLIN}}
 		timeout := 200 // look again whether we are in the foreground
 		if inForeground(r.from) {
+			if r.suspend != nil {
+				r.suspend.inForeground()
+			}
 			fds, timeout = append(fds, unix.PollFd{Fd: from, Events: unix.POLLIN}), -1
 		}
 		_, err := unix.Poll(fds, timeout)

@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
 )
 
 // join stays until the command has ended or is left alone.
@@ -30,10 +29,20 @@ func (r *reattachment) join(ctx context.Context, exec forkbox.Exec) (_ forkbox.E
 		return exec, false, signals.orError(err)
 	}
 	defer session.Close()
-	defer r.takeTerminal(stay, session, exec.TTY)()
+	size := func() forkbox.Size { return terminalSize(os.Stdout) }
+	switch {
+	case in == nil || !isTerminal(in):
+	case exec.TTY:
+		if isTerminal(os.Stdout) {
+			session.Resize(stay, size())
+		}
+		defer stdio.handKeys(in, session, signals, size)()
+	default:
+		defer detachableLines(in)()
+	}
 	stdio.relay()
 	signals.leaveOn(leave)
-	signals.forward(session, func() forkbox.Size { return terminalSize(os.Stdout) }, exec.TTY)
+	signals.forward(session, size, exec.TTY)
 	shown := r.showAll(stay, exec)
 	now, err := session.Wait(stay)
 	if errors.Is(err, context.Canceled) {
@@ -74,20 +83,4 @@ func (r *reattachment) showAll(ctx context.Context, exec forkbox.Exec) (done <-c
 		}
 	}()
 	return ended
-}
-
-// takeTerminal gives a command that has a terminal every key, and its size; for
-// one that has none the keys to leave it work. The function it returns puts the
-// caller's back.
-func (r *reattachment) takeTerminal(ctx context.Context, session *client.Session, tty bool) (restore func()) {
-	switch {
-	case r.noStdin || !isTerminal(os.Stdin):
-		return func() {}
-	case !tty:
-		return detachableLines(os.Stdin)
-	}
-	if isTerminal(os.Stdout) {
-		session.Resize(ctx, terminalSize(os.Stdout))
-	}
-	return rawTerminal(os.Stdin)
 }

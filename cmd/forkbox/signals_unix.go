@@ -35,6 +35,7 @@ type signals struct {
 	session *client.Session
 	size    func() forkbox.Size
 	tty     bool
+	suspend *suspender
 	leave   func() // where the command is not the caller's to end: what TERM and HUP do
 }
 
@@ -84,7 +85,7 @@ func (s *signals) forward(session *client.Session, size func() forkbox.Size, tty
 
 func (s *signals) handle(sig syscall.Signal) {
 	s.mu.Lock()
-	session := s.session
+	session, suspend := s.session, s.suspend
 	if s.leave != nil && (sig == syscall.SIGTERM || sig == syscall.SIGHUP) {
 		s.mu.Unlock()
 		s.leave()
@@ -106,6 +107,8 @@ func (s *signals) handle(sig syscall.Signal) {
 	switch {
 	case sig == syscall.SIGWINCH && s.tty:
 		session.Resize(ctx, s.size())
+	case sig == syscall.SIGTSTP && suspend != nil:
+		suspend.stop()
 	case sig == syscall.SIGTSTP:
 		// The shell waits for us to stop: stop with the command. In a box the
 		// command has no job-control shell above it, so the kernel ignores a

@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
 )
 
 type stdio struct{ box forkbox.Stdio }
@@ -21,5 +22,9 @@ func (*stdio) finish()         {}
 func (*stdio) close()          {}
 func (*stdio) keepPipes()      {}
 func (*stdio) onDetach(func()) {}
+
+func (*stdio) handKeys(*os.File, *client.Session, *signals, func() forkbox.Size) func() {
+	return func() {}
+}
 
 func inForeground(*os.File) bool { return true }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
 )
 
 // stdio is the caller's, as a box may have it.
@@ -106,6 +107,26 @@ func (s *stdio) onDetach(leave func()) {
 			live.keys, live.leave = &detachKeys{}, leave
 		}
 	}
+}
+
+// handKeys gives a command that has a terminal every key of the caller's; ctrl-Z
+// stops it. The function it returns takes them back.
+func (s *stdio) handKeys(in *os.File, session *client.Session, signals *signals, size func() forkbox.Size) (takeBack func()) {
+	if in == nil || !isTerminal(in) {
+		return func() {}
+	}
+	keys := &keyboard{file: in}
+	keys.take()
+	suspend := &suspender{session: session, signals: signals, size: size, keys: keys}
+	signals.mu.Lock()
+	signals.suspend = suspend
+	signals.mu.Unlock()
+	for _, relay := range s.inputs {
+		if live, ok := relay.(*liveInput); ok && live.from == in {
+			live.suspend = suspend
+		}
+	}
+	return suspend.end
 }
 
 // relay starts moving bytes, once the command holds its ends.

@@ -50,6 +50,9 @@ func (e *Engine) attach(h *handle, box forkbox.Box, instance forkbox.Instance, g
 	a.known.Env, a.quiet, a.series.file = nil, a.seen.since, e.seriesFile(box.ID)
 	for _, x := range unfinished {
 		a.execs[x.ID] = &execution{exec: x, done: make(chan struct{})}
+		if timeout, has := x.Policy.Of(forkbox.Timeout); has && timeout > 0 {
+			e.expireExec(h, a, a.execs[x.ID], time.Until(x.Started.Add(time.Duration(timeout))))
+		}
 	}
 	// Known before Watch is called: exits can arrive before it returns.
 	h.mu.Lock()

@@ -28,6 +28,9 @@ func (w *ending) asked(exit forkbox.Exit) forkbox.Exit {
 		return exit
 	}
 	exit.Cause, exit.By = w.cause, orElse(w.by, exit.By)
+	if w.cause == forkbox.CauseTimeout {
+		exit.Code = 124
+	}
 	exit.Why = orElse(w.why, exit.Why)
 	return exit
 }

@@ -72,6 +72,10 @@ func (e *Engine) enlist(ctx context.Context, who forkbox.Owner, ref string, req 
 		return p, err
 	}
 	defer in.leave()
+	if req.Here && req.Dir == "" && in.box.Base.IsReality() {
+		return p, forkbox.Errorf(forkbox.Invalid, "find the current directory", "it does not exist any more").
+			Hint("go to one that does, or choose one in the box with -w DIR")
+	}
 	policy, err := e.execPolicy(in.box, who, req)
 	if err != nil {
 		return p, err
@@ -102,6 +106,9 @@ func (e *Engine) record(ctx context.Context, p *planned, in *entry, who forkbox.
 	}
 	p.x = &execution{exec: p.exec, done: make(chan struct{})}
 	p.a.execs[p.exec.ID] = p.x
+	if p.spec.Timeout > 0 {
+		e.expireExec(h, p.a, p.x, p.spec.Timeout)
+	}
 	return nil
 }
 

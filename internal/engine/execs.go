@@ -81,7 +81,10 @@ func (e *Engine) endedMeanwhile(ctx context.Context, exec forkbox.Exec) (forkbox
 func (e *Engine) Signal(ctx context.Context, who forkbox.Owner, ref, id string, signal int) error {
 	return e.withLive(ctx, "signal exec", who, ref, id, func(ctx context.Context, h *handle, a *attached, x *execution) error {
 		h.setSender(x, signaller{byUser(who), signal})
-		return a.instance.Signal(ctx, x.exec.ID, signal)
+		if err := a.instance.Signal(ctx, x.exec.ID, signal); err != nil || !ends(signal) || h.pausedWhy(a) == "" {
+			return err
+		}
+		return e.thawed(ctx, "signal exec", h, a, x, pausedGrace)
 	})
 }
 
@@ -95,6 +98,15 @@ func (e *Engine) Resize(ctx context.Context, who forkbox.Owner, ref, id string, 
 // Kill ends an exec with everything it started: TERM, a grace, KILL. One that
 // has ended already is what was asked for.
 func (e *Engine) Kill(ctx context.Context, who forkbox.Owner, ref, id string, grace time.Duration) error {
+	return e.endExec(ctx, who, ref, id, grace, &ending{cause: forkbox.CauseStopped, by: byUser(who)})
+}
+
+// Abandon ends an exec whose caller is gone, at once.
+func (e *Engine) Abandon(ctx context.Context, who forkbox.Owner, ref, id string) error {
+	return e.endExec(ctx, who, ref, id, 0, &ending{cause: forkbox.CauseStopped, by: own, why: "who waited for it is gone"})
+}
+
+func (e *Engine) endExec(ctx context.Context, who forkbox.Owner, ref, id string, grace time.Duration, why *ending) error {
 	ctx, end, err := e.begin(ctx, "kill exec")
 	if err != nil {
 		return err
@@ -109,13 +121,21 @@ func (e *Engine) Kill(ctx context.Context, who forkbox.Owner, ref, id string, gr
 		_, err := e.endedMeanwhile(ctx, exec)
 		return err
 	}
-	if box.Paused != "" { // what stands still hears no signal
-		return forkbox.Errorf(forkbox.Busy, "kill exec", "%s is paused: %s", box.Name, box.Paused).
-			Hint("let it go on: forkbox resume %s", box.Name).Hint("end all of it: forkbox stop %s", box.Name)
+	h.setKilled(x, why)
+	if h.pausedWhy(a) != "" {
+		err = e.thawed(ctx, "kill exec", h, a, x, 0)
+	} else {
+		err = e.killed(ctx, a, x, grace)
 	}
-	h.setKilled(x, &ending{cause: forkbox.CauseStopped, by: byUser(who)})
-	if err := a.instance.Kill(ctx, exec.ID, grace); err != nil && !isNotFound(err) {
+	if err != nil {
 		h.setKilled(x, nil)
+	}
+	return err
+}
+
+// killed ends an exec of a box that goes on.
+func (e *Engine) killed(ctx context.Context, a *attached, x *execution, grace time.Duration) error {
+	if err := a.instance.Kill(ctx, x.exec.ID, grace); err != nil && !isNotFound(err) {
 		return forkbox.Wrap("kill exec", err)
 	}
 	// Its processes are gone; whoever looks next should find how it ended.

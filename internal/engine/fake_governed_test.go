@@ -78,7 +78,15 @@ func (i fakeInstance) Pause(context.Context) error {
 }
 
 func (i fakeInstance) Resume(context.Context) error {
-	return i.p.act("resume", func() error { i.machine.paused = false; return nil })
+	var heard []string
+	err := i.p.act("resume", func() error {
+		heard, i.machine.pending, i.machine.paused = i.machine.pending, nil, false
+		return nil
+	})
+	for _, id := range heard {
+		i.exit(id, forkbox.Exit{Code: 143, Signal: "SIGTERM", Cause: forkbox.CauseSignalled})
+	}
+	return err
 }
 
 func (i fakeInstance) Stats(context.Context) (forkbox.Stats, error) {
@@ -86,6 +94,8 @@ func (i fakeInstance) Stats(context.Context) (forkbox.Stats, error) {
 	defer i.host.mu.Unlock()
 	return i.machine.stats, i.host.failures["stats"]
 }
+
+func (i fakeInstance) Suspend(context.Context, string) (bool, error) { return true, nil }
 
 func (i fakeInstance) Attach(_ context.Context, id string, stdio forkbox.Stdio) error {
 	stdio.Close()

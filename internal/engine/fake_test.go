@@ -53,6 +53,7 @@ type machine struct {
 	exited  func(string, forkbox.Exit, forkbox.Output)
 	done    chan struct{}
 	paused  bool
+	pending []string // execs with a signal that they have not heard yet
 	stats   forkbox.Stats
 	words   *forkbox.Exit
 	relayed []string
@@ -248,12 +249,20 @@ func (i fakeInstance) Watch(exited func(string, forkbox.Exit, forkbox.Output)) (
 	return running, err
 }
 
+// Signal reaches what stands still when that goes on.
 func (i fakeInstance) Signal(_ context.Context, id string, _ int) error {
+	if i.isPaused() {
+		i.with(func(m *machine) { m.pending = append(m.pending, id) })
+		return nil
+	}
 	i.exit(id, forkbox.Exit{Code: 143, Signal: "SIGTERM", Cause: forkbox.CauseSignalled})
 	return nil
 }
 
 func (i fakeInstance) Kill(ctx context.Context, id string, _ forkbox.Grace) error {
+	if i.isPaused() { // as in a frozen group of version 1
+		return errors.New("its processes do not end")
+	}
 	return i.Signal(ctx, id, 15)
 }
 

@@ -84,6 +84,49 @@ func TestPausedBoxCanBeStoppedAndRemovedAndEnds(t *testing.T) {
 	check(t, w.disagreement())
 }
 
+// A signal, a kill, a caller who is gone and a timeout end an exec also where it
+// stands still. The box stands still afterwards as before.
+func TestPausedExecEnds(t *testing.T) {
+	ways := map[string]struct {
+		do    func(w *governedWorld, id string) error
+		cause forkbox.Cause
+		by    string
+		code  int
+	}{
+		"signal":  {func(w *governedWorld, id string) error { return w.Signal(t.Context(), ada, "one", id, 15) }, forkbox.CauseSignalled, "user ada", 143},
+		"kill":    {func(w *governedWorld, id string) error { return w.Kill(t.Context(), ada, "one", id, time.Hour) }, forkbox.CauseStopped, "user ada", 143},
+		"abandon": {func(w *governedWorld, id string) error { return w.Abandon(t.Context(), ada, "one", id) }, forkbox.CauseStopped, own, 143},
+		"timeout": {func(w *governedWorld, id string) error { return nil }, forkbox.CauseTimeout, own, 124},
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			w := newGovernedWorld(newWorld(t))
+			b := w.make("one", nil)
+			w.exec("one") // stands beside it
+			req := command("sleep", "1000")
+			if name == "timeout" {
+				req.Timeout = time.Millisecond
+			}
+			x, err := w.Exec(t.Context(), ada, "one", req, forkbox.Stdio{})
+			check(t, err)
+			_, err = w.Pause(t.Context(), ada, "one")
+			check(t, err)
+			check(t, way.do(w, x.ID))
+			w.eventually("it ends", func() bool {
+				x, err = w.GetExec(t.Context(), ada, "one", x.ID)
+				return err == nil && x.Exit != nil
+			})
+			if x.Exit.Cause != way.cause || x.Exit.By != way.by || x.Exit.Code != way.code {
+				t.Errorf("it ended so: %+v", *x.Exit)
+			}
+			w.eventually("it stands still again", func() bool { return w.host.instance(b.ID).isPaused() })
+			if w.box("one").Paused == "" {
+				t.Error("nobody knows that it stands still")
+			}
+		})
+	}
+}
+
 func TestPausedBoxDoesNotRestAndCanBeSaved(t *testing.T) {
 	l := newLayeredWorld(t, true)
 	l.world.restart(&fuse{}, func(c *Config) {

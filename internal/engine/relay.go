@@ -31,3 +31,17 @@ func (e *Engine) Attach(ctx context.Context, who forkbox.Owner, ref, id string, 
 		return g.Attach(ctx, exec.ID, stdio)
 	})
 }
+
+// Suspend stops an exec as ctrl-Z on its terminal would, and says whether it did.
+func (e *Engine) Suspend(ctx context.Context, who forkbox.Owner, ref, id string) (stopped bool, err error) {
+	const op = "suspend exec"
+	err = e.withLive(ctx, op, who, ref, id, func(ctx context.Context, _ *handle, a *attached, x *execution) error {
+		g, ok := a.instance.(forkbox.Governed)
+		if !ok {
+			return forkbox.Errorf(forkbox.Unsupported, op, "provider %s cannot", e.provider.Name())
+		}
+		stopped, err = g.Suspend(ctx, x.exec.ID)
+		return err
+	})
+	return stopped, err
+}

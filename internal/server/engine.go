@@ -23,6 +23,8 @@ type Engine interface {
 	Wait(ctx context.Context, who forkbox.Owner, ref, execID string) (forkbox.Exec, error)
 	GetExec(ctx context.Context, who forkbox.Owner, ref, execID string) (forkbox.Exec, error)
 	Execs(ctx context.Context, who forkbox.Owner, ref string) ([]forkbox.Exec, error)
+	// Abandon ends an exec whose caller is gone.
+	Abandon(ctx context.Context, who forkbox.Owner, ref, execID string) error
 	Signal(ctx context.Context, who forkbox.Owner, ref, execID string, signal int) error
 	Kill(ctx context.Context, who forkbox.Owner, ref, execID string, grace time.Duration) error
 	Resize(ctx context.Context, who forkbox.Owner, ref, execID string, size forkbox.Size) error
@@ -73,6 +75,7 @@ type Engine interface {
 	// Attach returns when the exec is attached. It owns stdio, also when it
 	// fails.
 	Attach(ctx context.Context, who forkbox.Owner, ref, execID string, stdio forkbox.Stdio) error
+	Suspend(ctx context.Context, who forkbox.Owner, ref, execID string) (stopped bool, err error)
 
 	Network(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Net, forkbox.Network, error)
 	// Allow puts rules in front of a box's own, or takes some of those away: all

@@ -138,7 +138,7 @@ func (s *Server) waitExec(w http.ResponseWriter, r *http.Request) error {
 // abandon ends an exec whose caller has gone, with everything it started.
 func (s *Server) abandon(r *http.Request, box, id string) {
 	ctx := context.WithoutCancel(r.Context())
-	if err := s.Engine.Kill(ctx, who(r), box, id, 0); err != nil {
+	if err := s.Engine.Abandon(ctx, who(r), box, id); err != nil {
 		s.Log.Warn("cannot end an abandoned exec", "box", box, "exec", id, "error", err)
 	}
 }
@@ -180,6 +180,18 @@ func (s *Server) resizeExec(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return done(w, s.Engine.Resize(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"), size))
+}
+
+// suspendExec stops an exec as ctrl-Z on its terminal would.
+func (s *Server) suspendExec(w http.ResponseWriter, r *http.Request) error {
+	if err := decodeOptional(r, &struct{}{}); err != nil {
+		return err
+	}
+	stopped, err := s.Engine.Suspend(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"))
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, client.Suspended{Stopped: stopped})
 }
 
 func done(w http.ResponseWriter, err error) error {

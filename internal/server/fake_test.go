@@ -133,10 +133,12 @@ func (f *fakeEngine) Signal(_ context.Context, _ forkbox.Owner, _, _ string, sig
 	return nil
 }
 
-func (f *fakeEngine) Kill(_ context.Context, _ forkbox.Owner, _, _ string, grace time.Duration) error {
-	if grace == 0 {
-		close(f.killed)
-	}
+func (f *fakeEngine) Abandon(context.Context, forkbox.Owner, string, string) error {
+	close(f.killed)
+	return nil
+}
+
+func (f *fakeEngine) Kill(context.Context, forkbox.Owner, string, string, time.Duration) error {
 	return nil
 }
 

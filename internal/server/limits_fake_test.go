@@ -109,6 +109,10 @@ func (f *fakeLimits) Events(ctx context.Context, _ forkbox.Owner, ref string, af
 }
 
 // Attach says hello and repeats what it hears.
+func (f *fakeLimits) Suspend(context.Context, forkbox.Owner, string, string) (bool, error) {
+	return true, nil
+}
+
 func (f *fakeLimits) Attach(_ context.Context, _ forkbox.Owner, _, execID string, stdio forkbox.Stdio) error {
 	f.queue.Lock()
 	f.joined = append(f.joined, execID)

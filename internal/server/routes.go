@@ -74,6 +74,7 @@ var routes = [...]route{
 	{"POST", "/v1/boxes/{box}/execs/{exec}/signal", owner, (*Server).signalExec},
 	{"POST", "/v1/boxes/{box}/execs/{exec}/kill", owner, (*Server).killExec},
 	{"POST", "/v1/boxes/{box}/execs/{exec}/resize", owner, (*Server).resizeExec},
+	{"POST", "/v1/boxes/{box}/execs/{exec}/suspend", owner, (*Server).suspendExec},
 	{"GET", "/v1/boxes/{box}/execs/{exec}/logs", owner, (*Server).streamLogs},
 	{"POST", "/v1/boxes/{box}/execs/{exec}/attach", owner, (*Server).attachExec},
 

@@ -183,6 +183,8 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 		err = p.with(req.ID, func(c *child) error { return c.kill(req.Grace, forkbox.CauseStopped) })
 	case doResize:
 		err = p.with(req.ID, func(c *child) error { return c.resize(req.Size) })
+	case doSuspend:
+		err = p.with(req.ID, func(c *child) error { rep.Stopped = c.suspend(); return nil })
 	case doList:
 		rep.Processes, err = processes()
 	case doStop:

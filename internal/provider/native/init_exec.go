@@ -24,6 +24,7 @@ type child struct {
 	rootless bool
 	log      *execlog.Writer
 	tty      *os.File // the master side, with a terminal
+	slave    *os.File // its other side: as long as init has it open, nobody hangs up
 	out      []*relay
 	stdin    *os.File // the write end of a stdin that stays open for who attaches
 	group    string   // how the name of its cgroup ends
@@ -60,7 +61,7 @@ func (p *pid1) start(id string, args *execArgs, files []*os.File) error {
 			r.abandon()
 		}
 		stdio.Close()
-		closeAll(c.tty, c.stdin, log)
+		closeAll(c.tty, c.slave, c.stdin, log)
 		return err
 	}
 	for _, r := range c.out {
@@ -127,6 +128,7 @@ func (p *pid1) watch(c *child, timeout time.Duration, log *os.File) {
 	for _, r := range c.out {
 		r.drain(c.killed())
 	}
+	closeAll(c.slave) // not before: a command may close all that it has of its terminal and go on
 	exit := c.exit(status)
 	_ = c.log.End(exit)
 	p.finish(c, exited{ID: c.id, Exit: exit, Output: c.log.Output()})

@@ -59,12 +59,11 @@ func name(argv []string) string {
 
 // terminal gives the exec a pty of the box's own devpts.
 func (c *child) terminal(s *spawnArgs, args *execArgs, who *syscall.Credential, stdio forkbox.Stdio) error {
-	master, slave, err := pty.Open()
+	master, slave, err := openTerminal()
 	if err != nil {
 		return err
 	}
-	c.tty = master
-	s.ends = append(s.ends, slave)
+	c.tty, c.slave = master, slave
 	if who != nil {
 		_ = slave.Chown(int(who.Uid), -1)
 	}
@@ -78,6 +77,25 @@ func (c *child) terminal(s *spawnArgs, args *execArgs, who *syscall.Credential, 
 		go typeInto(master, stdio.In)
 	}
 	return nil
+}
+
+// openTerminal opens both sides of a pty. The relay must be able to stop reading
+// the master; as it comes from package pty, a read of it cannot be given up.
+func openTerminal() (master, slave *os.File, err error) {
+	blocking, slave, err := pty.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer blocking.Close()
+	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		slave.Close()
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fd), blocking.Name()), slave, nil
 }
 
 // typeInto copies what the caller types. When the caller is gone the

@@ -265,6 +265,11 @@ func (i *instance) Resize(ctx context.Context, id string, size forkbox.Size) err
 	return err
 }
 
+func (i *instance) Suspend(ctx context.Context, id string) (bool, error) {
+	rep, err := i.call(ctx, request{Verb: doSuspend, ID: id})
+	return rep.Stopped, err
+}
+
 func (i *instance) Processes(ctx context.Context) ([]forkbox.Process, error) {
 	if init := i.alone(); init != nil {
 		return []forkbox.Process{*init}, nil

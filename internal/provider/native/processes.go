@@ -18,10 +18,10 @@ import (
 
 // stat is what init needs of /proc/PID/stat.
 type stat struct {
-	pid, ppid, session int
-	state              string
-	name               string
-	start              uint64 // in ticks since boot
+	pid, ppid, group, session int
+	state                     string
+	name                      string
+	start                     uint64 // in ticks since boot
 }
 
 const ticksPerSecond = 100 // USER_HZ, the same on every architecture Go runs on
@@ -69,6 +69,7 @@ func parseStat(pid int, raw []byte) (stat, error) {
 	}
 	st := stat{pid: pid, name: string(raw[open+1 : shut]), state: fields[0]}
 	st.ppid, _ = strconv.Atoi(fields[1])
+	st.group, _ = strconv.Atoi(fields[2])
 	st.session, _ = strconv.Atoi(fields[3])
 	st.start, _ = strconv.ParseUint(fields[19], 10, 64)
 	return st, nil

@@ -16,20 +16,21 @@ import (
 type verb string
 
 const (
-	doHello  verb = "hello" // who runs, and the exits that were not acknowledged
-	doExec   verb = "exec"
-	doSignal verb = "signal"
-	doKill   verb = "kill"
-	doResize verb = "resize"
-	doList   verb = "list"
-	doStop   verb = "stop"
-	doAck    verb = "ack"    // the exit of ID is in the ledger
-	doClaim  verb = "claim"  // the spare becomes the box named ID
-	doAttach verb = "attach" // relay what ID writes to these files too
-	doDevice verb = "device" // give the box's TUN device
-	doAsk    verb = "ask"    // give what asks about the box's sockets
-	doWhose  verb = "whose"  // say which exec started the process PID
-	doDial   verb = "dial"   // connect to Port of the box, and relay
+	doHello   verb = "hello" // who runs, and the exits that were not acknowledged
+	doExec    verb = "exec"
+	doSignal  verb = "signal"
+	doKill    verb = "kill"
+	doResize  verb = "resize"
+	doSuspend verb = "suspend" // stop it as ctrl-Z would
+	doList    verb = "list"
+	doStop    verb = "stop"
+	doAck     verb = "ack"    // the exit of ID is in the ledger
+	doClaim   verb = "claim"  // the spare becomes the box named ID
+	doAttach  verb = "attach" // relay what ID writes to these files too
+	doDevice  verb = "device" // give the box's TUN device
+	doAsk     verb = "ask"    // give what asks about the box's sockets
+	doWhose   verb = "whose"  // say which exec started the process PID
+	doDial    verb = "dial"   // connect to Port of the box, and relay
 )
 
 type request struct {
@@ -77,6 +78,7 @@ type reply struct {
 	Ended     []exited          `json:"ended,omitempty"`
 	Processes []forkbox.Process `json:"processes,omitempty"`
 	Exited    *exited           `json:"exited,omitempty"`
+	Stopped   bool              `json:"stopped,omitempty"`
 
 	files []*os.File // that come along
 }
