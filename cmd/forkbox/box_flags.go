@@ -17,6 +17,7 @@ type boxFlags struct {
 	from     string
 	template string
 	net      netFlags
+	instead  string   // where the box is made, if the current directory is gone
 	hidden   []string // what is not to be
 	limits   limitFlags
 }
@@ -49,10 +50,27 @@ func (f *boxFlags) request(ctx context.Context, a *app, c *client.Client) (clien
 	case err != nil || f.template != "":
 		return req, err
 	case from.kind == forkbox.Reality:
-		req.Dir, req.Env = workingDirectory(), os.Environ()
+		if req.Dir, err = f.standing(); err != nil {
+			return req, err
+		}
+		req.Env = os.Environ()
 	}
 	req.From, err = from.resolve(ctx, a, c)
 	return req, err
+}
+
+// standing is the directory that the box is made in. One that was removed is
+// nowhere: another in its place would make other files the workspace.
+func (f *boxFlags) standing() (string, error) {
+	dir, err := os.Getwd()
+	switch {
+	case err == nil:
+		return dir, nil
+	case f.instead != "":
+		return f.instead, nil
+	}
+	return "", forkbox.Errorf(forkbox.Invalid, "find the current directory", "it does not exist any more").
+		Hint("go to one that does: cd DIR")
 }
 
 // inherits says whether the box will be made of another, and have its network.

@@ -73,7 +73,7 @@ func (f *execFlags) workdir() (string, error) {
 	case err == nil:
 		return filepath.Join(here, f.dir), nil
 	case f.dir == "":
-		return "", nil // this directory is gone; the box's own will do
+		return "", nil // this directory is gone; a box that has its own place does not mind
 	}
 	return "", forkbox.Errorf(forkbox.Invalid, "find the directory "+f.dir, "%w", err)
 }

@@ -97,7 +97,10 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 	}
 	req.Env = nil // the box was made with it a moment ago
 	if r.box.ownPlace() && r.exec.dir == "" {
-		req.Dir = ""
+		req.Dir, req.Here = "", false
+	}
+	if r.exec.dir != "" {
+		r.box.instead = req.Dir
 	}
 	req.Stop = true
 	req.Wish = r.exec.timed(r.box.limits.manner())
@@ -114,7 +117,11 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 	}
 	r.box.net.warn(r.app)
 	at := &attachment{app: r.app, client: c, create: &create, stdin: true, tty: ttyAuto}
-	at.begun = func() { r.tellNote(create.Net, at.made) }
+	at.begun = func() {
+		if !r.quiet {
+			r.tellNote(create.Net, at.made)
+		}
+	}
 	at.after = func() { r.rest(ctx, c, at.made) }
 	exec, err := at.run(early, signals, req)
 	if err != nil {
