@@ -121,3 +121,40 @@ func TestPauseAtRest(t *testing.T) {
 		t.Errorf("something happened to it: %+v", events.Events)
 	}
 }
+
+// TestLimitsPausedExecEnds ends what stands still, by a signal and by its timeout.
+// What stood still beside it still does.
+func TestLimitsPausedExecEnds(t *testing.T) {
+	t.Parallel()
+	for name, way := range map[string]struct {
+		limits string
+		do     func(w *limitWorld, task *task)
+		cause  forkbox.Cause
+	}{
+		"signal":  {"", func(w *limitWorld, task *task) { w.ok(task.Signal(t.Context(), 15)) }, forkbox.CauseSignalled},
+		"timeout": {"timeout=2s", func(*limitWorld, *task) {}, forkbox.CauseTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newLimitWorld(t, calm)
+			box, beside := w.ticking("paused")
+			ended := w.begin(box, way.limits, "tick")
+			ended.hears("tick")
+			w.must("pause", "paused")
+			way.do(w, ended)
+			var done forkbox.Exec
+			w.until("it ends", func() bool {
+				var err error
+				done, err = w.GetExec(t.Context(), box, ended.Info().ID)
+				return err == nil && done.Exit != nil
+			})
+			if done.Exit.Cause != way.cause {
+				t.Errorf("it ended so: %+v", *done.Exit)
+			}
+			if b := w.box(box); b.Paused == "" {
+				t.Error("nobody knows that the box stands still")
+			}
+			beside.quiet()
+		})
+	}
+}
