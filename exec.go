@@ -85,10 +85,24 @@ type ExecSpec struct {
 	Size    Size          `json:"size,omitzero"`
 	Timeout time.Duration `json:"timeout,omitempty"`
 	Umask   *int          `json:"umask,omitempty"`
+	// Traits are those of the caller, which the command inherits.
+	Traits *Traits `json:"traits,omitempty"`
 	// Limits are those that hold for this exec, beside its box's.
 	Limits Limits `json:"limits,omitempty"`
 	// Stdin, of a detached exec, stays open for whoever attaches to it.
 	Open bool `json:"open,omitempty"`
+}
+
+// Traits are what a process inherits beside its files, directory and environment:
+// what env or nice pass on without a thought. Numbers are the kernel's.
+type Traits struct {
+	Nice      int         `json:"nice,omitempty"`
+	CPUs      []uint64    `json:"cpus,omitempty"`        // that it may run on, as bits
+	IO        int         `json:"io,omitempty"`          // its priority; 0 follows from the niceness
+	Scheduler int         `json:"scheduler,omitempty"`   // 0 is the usual one
+	Priority  int         `json:"rt_priority,omitempty"` // of a real-time scheduler
+	Ignored   uint64      `json:"ignored,omitempty"`     // signals, as bits: the lowest is 1
+	Limits    [][2]uint64 `json:"rlimits,omitempty"`     // soft and hard, by number
 }
 
 // Size is a terminal's.

@@ -105,5 +105,6 @@ box and nothing else.`,
 	)
 	root.SetHelpCommandGroupID(groupMachine)
 	a.addVerbs(root)
+	root.SetHelpCommand(helpVerb(root))
 	return root
 }

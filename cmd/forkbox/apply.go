@@ -59,6 +59,7 @@ type lander struct {
 	interactive bool
 	conflict    string
 	spec        forkbox.ApplySpec
+	changed     changed // tells what a path means that can mean two things
 }
 
 func (l *lander) add(cmd *cobra.Command) {
@@ -78,12 +79,13 @@ func (l *lander) add(cmd *cobra.Command) {
 }
 
 func (l *lander) run(ctx context.Context, ref string, args []string) error {
+	c := l.client()
+	defer c.Close()
+	l.changed = changedIn(ctx, c, ref)
 	spec, err := l.parse(here(), args)
 	if err != nil {
 		return err
 	}
-	c := l.client()
-	defer c.Close()
 	if l.interactive {
 		some, err := l.choose(ctx, c, ref, &spec)
 		if err != nil || !some {
@@ -106,13 +108,13 @@ func (l *lander) parse(at place, args []string) (spec forkbox.ApplySpec, err err
 	if l.json && l.interactive {
 		return spec, errors.New("-i and --json exclude each other")
 	}
-	if spec.Paths, err = at.paths(args); err != nil {
+	if spec.Paths, err = at.pathsIn(args, l.changed); err != nil {
 		return spec, err
 	}
 	// Without a path the workspace would be meant, not only these hunks.
 	spec.Exact = len(args) == 0 && len(l.hunks) > 0
 	for _, arg := range l.hunks {
-		selection, err := parseHunks(at, arg)
+		selection, err := parseHunks(at, l.changed, arg)
 		if err != nil {
 			return spec, err
 		}
@@ -142,12 +144,12 @@ func parseConflict(word string) (forkbox.ConflictChoice, error) {
 	return "", fmt.Errorf("--conflict is theirs, ours or markers, not %q", word)
 }
 
-func parseHunks(at place, arg string) (forkbox.HunkSelection, error) {
+func parseHunks(at place, changed changed, arg string) (forkbox.HunkSelection, error) {
 	file, numbers, err := patch.ParseSelection(arg)
 	if err != nil {
 		return forkbox.HunkSelection{}, err
 	}
-	path, err := at.path(file)
+	path, err := at.pathIn(file, changed)
 	if err != nil {
 		return forkbox.HunkSelection{}, err
 	}

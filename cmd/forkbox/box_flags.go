@@ -65,7 +65,7 @@ func (f *boxFlags) standing() (string, error) {
 	dir, err := os.Getwd()
 	switch {
 	case err == nil:
-		return dir, nil
+		return asText(dir)
 	case f.instead != "":
 		return f.instead, nil
 	}

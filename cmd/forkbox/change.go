@@ -63,7 +63,7 @@ func changeDetail(at place, c forkbox.Change) string {
 	note(c.From != "" && c.Similarity > 0 && c.Similarity < 100, "%d%% alike", c.Similarity)
 	note(c.Link != "", "same file as %s", printable(at.show(c.Link)))
 	note(c.Kind == forkbox.Deleted && c.Entries > 0, "with %s below", plural(c.Entries, "path"))
-	note(newMode(c), "%s to %s", c.OldMode, c.Mode)
+	note(newMode(c), "%s to %s", forkbox.ModeText(c.OldMode), forkbox.ModeText(c.Mode))
 	note(c.Owner != "" && c.OldOwner != "", "owner %s to %s", c.OldOwner, c.Owner)
 	note(slices.Contains(c.Attrs, "xattr"), "other extended attributes")
 	note(c.Hidden, "hidden in the box")

@@ -27,6 +27,9 @@ func (a *app) startDaemon(ctx context.Context, c *client.Client) error {
 	if err := makeHome(home); err != nil {
 		return err
 	}
+	if err := canListen(filepath.Dir(client.DefaultSocket())); err != nil {
+		return err
+	}
 	log, err := openDaemonLog(home)
 	if err != nil {
 		return forkbox.Errorf(forkbox.Unavailable, "start the daemon", "%w", err)
@@ -45,6 +48,20 @@ func (a *app) startDaemon(ctx context.Context, c *client.Client) error {
 		return daemonFailure(why, log.Name(), from)
 	}
 	return nil
+}
+
+// canListen says at once what a daemon would take its time to find out, or one
+// that listens elsewhere already would never.
+func canListen(dir string) error {
+	err := client.CheckSocketDir(dir)
+	if err == nil {
+		err = mayWrite(dir)
+	}
+	if err == nil || forkbox.CodeOf(err) == forkbox.Denied {
+		return err
+	}
+	return forkbox.Errorf(forkbox.Unavailable, "start the daemon", "its socket cannot be in %s: %w", dir, err).
+		Hint("choose another place: FORKBOX_SOCKET=DIR/NAME, or none for %s", filepath.Join(client.DefaultHome(), "…"))
 }
 
 var (

@@ -12,6 +12,8 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
+func mayWrite(string) error { return nil }
+
 func ownSession() *syscall.SysProcAttr { return nil }
 
 var errLocked = errors.New("another daemon holds the lock")

@@ -14,6 +14,8 @@ import (
 
 // ownSession takes a daemon out of the caller's session, so that closing the
 // terminal or ctrl-C does not end it.
+func mayWrite(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
+
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 var errLocked = errors.New("another daemon holds the lock")

@@ -74,7 +74,8 @@ type listing interface {
 // run prints changes as they arrive: there may be millions.
 func (d *differ) run(ctx context.Context, ref string, args []string) error {
 	d.at = here()
-	spec, err := d.spec(args)
+	c := d.client()
+	spec, err := d.spec(args, changedIn(ctx, c, ref))
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (d *differ) run(ctx context.Context, ref string, args []string) error {
 	page.begin = stopProgress
 	out := bufio.NewWriterSize(page, 64<<10)
 	list := d.listing(out)
-	summary, err := d.client().Changes(ctx, ref, spec, list.add)
+	summary, err := c.Changes(ctx, ref, spec, list.add)
 	if err == nil {
 		err = list.end(summary)
 	}
@@ -98,7 +99,7 @@ func (d *differ) run(ctx context.Context, ref string, args []string) error {
 	return unlessSeen(err)
 }
 
-func (d *differ) spec(args []string) (spec forkbox.DiffSpec, err error) {
+func (d *differ) spec(args []string, changed changed) (spec forkbox.DiffSpec, err error) {
 	if d.nul && !d.nameOnly {
 		return spec, errors.New("-z needs --name-only")
 	}
@@ -107,7 +108,7 @@ func (d *differ) spec(args []string) (spec forkbox.DiffSpec, err error) {
 	// where lines are counted.
 	spec.Renames = true
 	spec.All = d.all
-	spec.Paths, err = d.at.paths(args)
+	spec.Paths, err = d.at.pathsIn(args, changed)
 	return spec, err
 }
 

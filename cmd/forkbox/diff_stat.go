@@ -19,8 +19,7 @@ type statTable struct {
 	out     *bufio.Writer
 	at      place
 	colour  bool
-	columns int  // of the terminal
-	cut     bool // names that do not fit: only for a terminal
+	columns int // of the terminal, or as many as git takes
 	rows    []statRow
 
 	fixed             bool
@@ -35,7 +34,7 @@ const statLookahead = 1000
 func newStatTable(out *bufio.Writer, stdout io.Writer, at place) *statTable {
 	t := &statTable{out: out, at: at, colour: takesColour(stdout), columns: 80}
 	if isTerminal(stdout) {
-		t.columns, t.cut = int(terminalSize(stdout.(*os.File)).Cols), true
+		t.columns = int(terminalSize(stdout.(*os.File)).Cols)
 	}
 	return t
 }
@@ -92,14 +91,14 @@ func (t *statTable) fix() {
 	}
 	t.count = max(t.count, len(strconv.Itoa(t.most)))
 	room := t.columns - len(" ") - len(" | ") - t.count - len(" ")
-	if most := room * 5 / 8; t.cut && t.name > most {
+	if most := room * 5 / 8; t.name > most {
 		t.name = max(most, 10)
 	}
 	t.bar = max(room-t.name, 6)
 }
 
 func (t *statTable) line(row statRow) string {
-	name := fit(row.name, t.name, t.cut)
+	name := fit(row.name, t.name)
 	if row.note != "" {
 		return fmt.Sprintf(" %s | %s", name, row.note)
 	}

@@ -15,9 +15,9 @@ type statRow struct {
 }
 
 // fit pads a name, and cuts the front of one that is too long.
-func fit(name string, width int, cut bool) string {
+func fit(name string, width int) string {
 	n := utf8.RuneCountInString(name)
-	if cut && n > width {
+	if n > width {
 		runes := []rune(name)
 		return "..." + string(runes[n-width+3:])
 	}
@@ -43,7 +43,7 @@ func statNote(c forkbox.Change) string {
 	case c.Plus+c.Minus > 0:
 		return ""
 	case newMode(c):
-		return fmt.Sprintf("%s to %s", c.OldMode, c.Mode)
+		return fmt.Sprintf("%s to %s", forkbox.ModeText(c.OldMode), forkbox.ModeText(c.Mode))
 	case c.Type != "file":
 		return fmt.Sprintf("%s %s", c.Type, c.Kind)
 	case c.Kind == forkbox.Mode:

@@ -57,7 +57,7 @@ func TestStatIsLikeGits(t *testing.T) {
 }
 
 func TestStatBarsFit(t *testing.T) {
-	got := statOf(t, &statTable{columns: 40, cut: true},
+	got := statOf(t, &statTable{columns: 40},
 		forkbox.Change{Path: "/w/" + strings.Repeat("deep/", 20) + "name.go", Plus: 900, Minus: 100, Type: "file"},
 		forkbox.Change{Path: "/w/b", Plus: 1, Minus: 999, Type: "file"},
 		forkbox.Change{Path: "/w/c", Plus: 1, Type: "file"},

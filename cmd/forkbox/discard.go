@@ -44,13 +44,13 @@ func (d *discarder) run(ctx context.Context, ref string, args []string) error {
 			Hint("name what to put back: forkbox discard %s PATH…", ref).
 			Hint("everything: forkbox discard --all %s   or the box itself: forkbox rm %s", ref, ref)
 	}
-	paths, err := here().paths(args)
+	c := d.client()
+	defer c.Close()
+	paths, err := here().pathsIn(args, changedIn(ctx, c, ref))
 	if err != nil {
 		return err
 	}
 	sel := forkbox.Selection{Paths: paths, All: d.all}
-	c := d.client()
-	defer c.Close()
 	if sure, err := d.sure(ctx, c, ref, sel); err != nil || !sure {
 		return err
 	}

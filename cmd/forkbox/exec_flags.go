@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
@@ -48,7 +49,7 @@ func (f *execFlags) request(argv []string) (client.ExecRequest, error) {
 		return client.ExecRequest{}, err
 	}
 	return client.ExecRequest{
-		ExecSpec:     forkbox.ExecSpec{Argv: argv, Dir: dir, Here: f.dir == "", Env: os.Environ(), User: f.user, Timeout: f.timeout.span(), Umask: callerUmask()},
+		ExecSpec:     forkbox.ExecSpec{Argv: argv, Dir: dir, Here: f.dir == "", Env: os.Environ(), User: f.user, Timeout: f.timeout.span(), Umask: callerUmask(), Traits: callerTraits()},
 		ExtraEnv:     env,
 		Wish:         f.timed(f.limits.wish()),
 		OnDisconnect: client.KillOnDisconnect,
@@ -69,13 +70,22 @@ func (f *execFlags) workdir() (string, error) {
 	here, err := os.Getwd()
 	switch {
 	case filepath.IsAbs(f.dir):
-		return filepath.Clean(f.dir), nil
+		return asText(filepath.Clean(f.dir))
 	case err == nil:
-		return filepath.Join(here, f.dir), nil
+		return asText(filepath.Join(here, f.dir))
 	case f.dir == "":
 		return "", nil // this directory is gone; a box that has its own place does not mind
 	}
 	return "", forkbox.Errorf(forkbox.Invalid, "find the directory "+f.dir, "%w", err)
+}
+
+// asText is a directory, as long as it can go through the API.
+func asText(dir string) (string, error) {
+	if !utf8.ValidString(dir) {
+		return "", forkbox.Errorf(forkbox.Unsupported, "run a command in "+printable(dir), "the directory's name is not UTF-8").
+			Hint("choose another with -w DIR, and go there in the command: sh -c 'cd …'")
+	}
+	return dir, nil
 }
 
 func (f *execFlags) extraEnv() ([]string, error) {

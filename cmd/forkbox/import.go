@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/forkbox/forkbox"
@@ -12,8 +13,9 @@ import (
 func (a *app) importVerb() *cobra.Command {
 	var net netFlags
 	var limits limitFlags
+	var name string
 	cmd := &cobra.Command{
-		Use:   "import [--net none|policy|host|TEAM] [network] [limits] FILE|- [NAME]",
+		Use:   "import [--name N] [--net none|policy|host|TEAM] [network] [limits] FILE|- [NAME]",
 		Short: "Make a box of a file that export wrote",
 		Long: `Make a box of what forkbox export wrote, here or on another machine, and print its
 name. FILE may be any other OCI image, too: in a tar, or the directory of a
@@ -28,7 +30,10 @@ differs from it, in its packages for instance, is on stderr.`,
 		Args:              between(1, 2, "a file: forkbox import FILE [NAME]"),
 		ValidArgsFunction: completeOneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req, err := importRequest(append(args, "")[1], net, limits)
+			if len(args) == 2 && name != "" {
+				return errors.New("the box's name is given twice: with --name, and after FILE")
+			}
+			req, err := importRequest(append(args, name)[1], net, limits)
 			if err != nil {
 				return err
 			}
@@ -36,6 +41,7 @@ differs from it, in its packages for instance, is on stderr.`,
 			return a.importFile(cmd.Context(), args[0], req)
 		},
 	}
+	cmd.Flags().StringVar(&name, "name", "", "name of the box, as after FILE")
 	net.add(a, cmd, "if nothing is said: policy")
 	limits.addForBox(cmd)
 	limits.addWait(cmd)

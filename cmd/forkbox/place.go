@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
 )
 
 // place is where the caller stands: what paths on the command line are relative
@@ -36,6 +39,48 @@ func (p place) paths(args []string) (forkbox.Strings, error) {
 		list = append(list, path)
 	}
 	return list, nil
+}
+
+// changed says whether a box changed a path, or something below it.
+type changed func(path string) bool
+
+// changedIn asks the box, about paths that can mean two things only.
+func changedIn(ctx context.Context, c *client.Client, ref string) changed {
+	return func(path string) bool {
+		found := errors.New("found")
+		_, err := c.Changes(ctx, ref, forkbox.DiffSpec{Selection: forkbox.Selection{Paths: forkbox.Strings{path}}}, func(forkbox.Change) error { return found })
+		return errors.Is(err, found)
+	}
+}
+
+// pathsIn are the paths of a box that the command line means.
+func (p place) pathsIn(args []string, changed changed) (forkbox.Strings, error) {
+	var list forkbox.Strings
+	for _, arg := range args {
+		path, err := p.pathIn(arg, changed)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, path)
+	}
+	return list, nil
+}
+
+// pathIn is path, but where a box has a directory of its own in place of a link
+// of reality: what is below that is meant as it is written.
+func (p place) pathIn(arg string, changed changed) (string, error) {
+	path, err := p.path(arg)
+	if err != nil {
+		return path, err
+	}
+	written := filepath.Clean(arg)
+	if !filepath.IsAbs(written) {
+		written = filepath.Join(p.dir, written)
+	}
+	if changed != nil && written != path && changed(written) {
+		return written, nil
+	}
+	return path, nil
 }
 
 // path is arg, absolute and clean, below the real name of its directory as far

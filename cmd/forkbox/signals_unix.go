@@ -45,7 +45,7 @@ func catchSignals(ctx context.Context) (context.Context, *signals) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &signals{ch: make(chan os.Signal, 16), cancel: cancel}
 	for _, sig := range forwarded {
-		if !signal.Ignored(sig) { // as under nohup: the command ignores it too
+		if !ignored(sig.(syscall.Signal)) { // as under nohup: the command ignores it too
 			signal.Notify(s.ch, sig)
 		}
 	}

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"strconv"
@@ -103,6 +104,42 @@ func (s *Script) Hostname(name string) {
 // itself; what runs in a box gets what the user has.
 func (s *Script) OpenFiles(limit unix.Rlimit) {
 	s.free(s.Do("set the limit on open files", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, &limit, 0))
+}
+
+// Limit sets a limit of the child.
+func (s *Script) Limit(resource int, limit unix.Rlimit) {
+	s.free(s.Do("set a limit", unix.SYS_PRLIMIT64, 0, resource, &limit, 0))
+}
+
+// Nice sets the child's niceness.
+func (s *Script) Nice(nice int) {
+	s.free(s.Do("set the niceness", unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, 0, nice))
+}
+
+// RunOn has the child run on these processors only: bits, as many as the kernel
+// knows of.
+func (s *Script) RunOn(cpus []uint64) {
+	mask := unsafe.Slice((*byte)(unsafe.Pointer(&cpus[0])), 8*len(cpus))
+	s.free(s.Do("choose processors", unix.SYS_SCHED_SETAFFINITY, 0, len(mask), mask))
+}
+
+// IOPriority sets how the child's reading and writing is treated.
+func (s *Script) IOPriority(priority int) {
+	const process = 1
+	s.free(s.Do("set the priority of input and output", unix.SYS_IOPRIO_SET, process, 0, priority))
+}
+
+// Scheduler sets how the child is scheduled.
+func (s *Script) Scheduler(policy, priority int) {
+	param := binary.NativeEndian.AppendUint32(nil, uint32(priority))
+	s.free(s.Do("choose a scheduler", unix.SYS_SCHED_SETSCHEDULER, 0, policy, param))
+}
+
+// Ignore has the program ignore a signal.
+func (s *Script) Ignore(signal int) {
+	action := make([]byte, 32)
+	action[0] = 1 // SIG_IGN
+	s.free(s.Do("ignore a signal", unix.SYS_RT_SIGACTION, signal, action, 0, 8))
 }
 
 // Session detaches the child from the daemon's session and terminal.

@@ -70,8 +70,9 @@ func (s *Script) play(status uintptr) {
 		if errno == 0 && r < st.least {
 			errno = syscall.EPIPE
 		}
-		if errno == st.okay {
+		if errno != 0 && errno == st.okay {
 			errno = 0
+			i += st.past
 		}
 		if errno == 0 {
 			s.regs[st.save] = r

@@ -166,6 +166,10 @@ func (s *Script) Pivot(root string) {
 func (s *Script) Mkdir(path string, mode int) {
 	r := s.Do("mkdir "+path, unix.SYS_MKDIRAT, unix.AT_FDCWD, path, mode)
 	s.Okay(syscall.EEXIST)
+	if mode&0o6000 != 0 { // which mkdir does not set
+		s.last().past = 1 // one that was there is left as it is
+		s.Do("chmod "+path, unix.SYS_FCHMODAT, unix.AT_FDCWD, path, mode)
+	}
 	s.free(r)
 }
 

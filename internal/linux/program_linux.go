@@ -25,18 +25,18 @@ func (s *Script) Expendable(score string) {
 // or an environment it is never left behind.
 func (s *Script) Stamp(number uint64) {
 	limit := unix.Rlimit{Cur: stampBase + number, Max: stampBase + number}
-	s.Try(func() { s.free(s.Do("stamp", unix.SYS_PRLIMIT64, 0, rlimitRTTime, &limit, 0)) })
+	s.Try(func() { s.free(s.Do("stamp", unix.SYS_PRLIMIT64, 0, StampLimit, &limit, 0)) })
 }
 
-const (
-	rlimitRTTime = 15
-	stampBase    = 1 << 50 // microseconds: some thirty years
-)
+// StampLimit is the number of that limit.
+const StampLimit = 15
+
+const stampBase = 1 << 50 // microseconds: some thirty years
 
 // Stamped says whether a process has the stamp.
 func Stamped(pid int, number uint64) bool {
 	var limit unix.Rlimit
-	err := unix.Prlimit(pid, rlimitRTTime, nil, &limit)
+	err := unix.Prlimit(pid, StampLimit, nil, &limit)
 	return err == nil && limit.Max == stampBase+number
 }
 
@@ -80,7 +80,16 @@ func (s *Script) Terminal() { s.free(s.Do("take the terminal", unix.SYS_IOCTL, 0
 // StepExec is what a [StepError] says of a program that cannot be executed.
 const StepExec = "execute the program"
 
-// Run executes the program at path.
+// StepShell is what a [StepError] says where there is no shell for a script.
+const StepShell = "execute the shell"
+
+// Run executes the program at path. What the kernel does not know how to execute
+// is a script without a first line that says it: then it is the shell's, as with
+// execvp.
 func (s *Script) Run(path string, argv, env []string) {
-	s.Do(StepExec, unix.SYS_EXECVE, path, s.vector(argv), s.vector(env))
+	const shell = "/bin/sh"
+	variables := s.vector(env)
+	s.Do(StepExec, unix.SYS_EXECVE, path, s.vector(argv), variables)
+	s.Okay(unix.ENOEXEC)
+	s.Do(StepShell, unix.SYS_EXECVE, shell, s.vector(append([]string{shell, path}, argv[1:]...)), variables)
 }

@@ -59,6 +59,7 @@ type step struct {
 	log   Reg
 	least uintptr       // the result must be at least this
 	okay  syscall.Errno // an error that is fine
+	past  int           // how many of the next steps are left out then
 	skip  int           // where to go on after an error; 0 ends the child
 }
 

@@ -127,6 +127,30 @@ func TestScriptOkay(t *testing.T) {
 	}
 }
 
+// TestScriptMkdirSetsSpecialBits: mkdir does not, and what is there already keeps
+// its mode.
+func TestScriptMkdirSetsSpecialBits(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	must(t, os.Mkdir(dir+"/old", 0o700))
+	said, _, err := play(t, 0, func(s *Script, out int) {
+		s.Umask(0)
+		s.Mkdir(dir+"/new", 0o2775)
+		s.Mkdir(dir+"/old", 0o2775)
+		say(s, out, "a")
+	})
+	if said != "a" || err != nil {
+		t.Fatalf("said %q, %v", said, err)
+	}
+	for name, want := range map[string]os.FileMode{"new": os.ModeDir | os.ModeSetgid | 0o775, "old": os.ModeDir | 0o700} {
+		info, err := os.Stat(dir + "/" + name)
+		must(t, err)
+		if info.Mode() != want {
+			t.Errorf("%s has mode %v, not %v", name, info.Mode(), want)
+		}
+	}
+}
+
 // TestScriptRegisters: a result is used by later steps, and many more steps
 // than there are registers do not disturb it.
 func TestScriptRegisters(t *testing.T) {

@@ -1,6 +1,7 @@
 package oci
 
 import (
+	"archive/tar"
 	"context"
 	"errors"
 	"io"
@@ -128,6 +129,10 @@ func damaged(err error) error {
 	var file *fs.PathError // a failing disk, or a full one
 	if err == nil || errors.As(err, &e) || errors.As(err, &file) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
+	}
+	if errors.Is(err, tar.ErrHeader) {
+		return forkbox.Errorf(forkbox.Invalid, opRead, "it is no archive, or a damaged one: %w", err).
+			Hint("forkbox export and docker save write what can be imported")
 	}
 	return forkbox.Errorf(forkbox.Invalid, opRead, "the archive is damaged: %w", err)
 }

@@ -136,7 +136,7 @@ func kindText(c forkbox.Change, dir string) string {
 		text += " to " + short(below(c.Link, dir), mostPath)
 	}
 	if c.OldMode != 0 && c.Mode != 0 && c.OldMode != c.Mode {
-		text += fmt.Sprintf(", %s to %s", c.OldMode, c.Mode)
+		text += fmt.Sprintf(", %s to %s", forkbox.ModeText(c.OldMode), forkbox.ModeText(c.Mode))
 	}
 	if c.Hidden {
 		text += ", a secret"

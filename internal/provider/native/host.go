@@ -4,14 +4,12 @@ package native
 
 import (
 	"os"
-	"os/exec"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/nofile"
 )
 
 // host is what does not change while the daemon runs.
@@ -48,13 +46,12 @@ func maxFD() int {
 }
 
 // softLimit is the limit on open files that the user has. The Go runtime has
-// raised this process's own; a child that is not a Go program tells.
+// raised this process's own.
 func softLimit() unix.Rlimit {
 	var limit unix.Rlimit
 	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
-	out, err := exec.Command("/bin/sh", "-c", "ulimit -Sn").Output()
-	if n, perr := strconv.ParseUint(strings.TrimSpace(string(out)), 10, 64); err == nil && perr == nil && n <= limit.Max {
-		limit.Cur = n
+	if soft, _, ok := nofile.Limit(); ok {
+		limit.Cur = min(soft, limit.Max)
 	}
 	return limit
 }

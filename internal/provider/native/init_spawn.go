@@ -96,6 +96,9 @@ func startFailed(args *execArgs, err error) error {
 	if !errors.As(err, &step) {
 		return startError(args.Argv[0], err, args.Dir)
 	}
+	if step.What == linux.StepShell {
+		return startError(args.Argv[0], syscall.ENOEXEC, args.Dir)
+	}
 	if step.What == linux.StepExec || step.What == linux.StepChdir {
 		return startError(args.Argv[0], step.Errno, args.Dir)
 	}
@@ -123,7 +126,8 @@ func (s *spawnArgs) script(args *execArgs, config initConfig) *linux.Script {
 		fds[number] = int(f.Fd())
 	}
 	b.Place(fds, forkbox.MaxFD+1)
-	b.OpenFiles(fileLimit(args.Limits, config))
+	b.OpenFiles(fileLimit(args, config))
+	inherit(b, args.Traits)
 	if s.ctty {
 		b.Terminal()
 	}
@@ -136,12 +140,17 @@ func (s *spawnArgs) script(args *execArgs, config initConfig) *linux.Script {
 // could be init, and with it the whole box would go.
 const expendable = "500"
 
-// fileLimit is the limit on open files: what the user has or, where the exec
+// fileLimit is the limit on open files: what the caller has or, where the exec
 // has one of its own, that and no more.
-func fileLimit(limits forkbox.Limits, config initConfig) unix.Rlimit {
-	if n, has := limits[forkbox.Files]; has && n != forkbox.Unlimited {
+func fileLimit(args *execArgs, config initConfig) unix.Rlimit {
+	limit := unix.Rlimit{Cur: config.Files, Max: config.MaxFiles}
+	if t := args.Traits; t != nil && len(t.Limits) > unix.RLIMIT_NOFILE {
+		own := t.Limits[unix.RLIMIT_NOFILE]
+		limit = unix.Rlimit{Cur: min(own[0], limit.Max), Max: min(own[1], limit.Max)}
+	}
+	if n, has := args.Limits[forkbox.Files]; has && n != forkbox.Unlimited {
 		n := min(uint64(n), config.MaxFiles)
 		return unix.Rlimit{Cur: n, Max: n}
 	}
-	return unix.Rlimit{Cur: config.Files, Max: config.MaxFiles}
+	return limit
 }
