@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,8 +92,8 @@ func checkAllow(allow []string, who forkbox.Owner) error {
 
 func hiddenPaths(home string) []string {
 	var paths []string
-	for _, e := range append(secrets.Paths(home), secrets.Runtime(os.Getuid())...) {
-		if _, err := os.Lstat(e.Path); err == nil {
+	for _, e := range slices.Concat(secrets.Paths(home), secrets.Runtime(os.Getuid()), secrets.Lying()) {
+		if _, err := os.Lstat(e.Path); err == nil && !slices.Contains(paths, e.Path) {
 			paths = append(paths, e.Path)
 		}
 	}

@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -37,15 +38,61 @@ var inRun = []known{
 	{path: "/run/user/%d", why: "the user's session: D-Bus, agents, keyrings, the display", dir: true},
 }
 
-// inTmp is what programs keep in /tmp instead; %d is the user. What has a
-// random name there (ssh-agent) is a live socket, and those are hidden
-// wherever they are; listing /tmp would make every box wait for its size.
+// inTmp is what programs keep in /tmp instead, under names that are known; %d is
+// the user. They are hidden also when they come later.
 var inTmp = []known{
 	{path: "/tmp/tmux-%d", why: "terminals of the host", dir: true},
 	{path: "/tmp/screens", why: "terminals of the host", dir: true},
 	{path: "/tmp/.X11-unix", why: "the display", dir: true},
 	{path: "/tmp/.ICE-unix", why: "the desktop session", dir: true},
 	{path: "/tmp/krb5cc_%d", why: "Kerberos tickets"},
+}
+
+// inPassing is what programs leave in directories for passing files under names
+// that are not known beforehand, of whichever user: root in a box could read
+// everybody's. Only names are looked at.
+var inPassing = []struct {
+	dir   string
+	names map[string]string // patterns, and why
+}{
+	{"/tmp", map[string]string{
+		"krb5cc*": "Kerberos tickets", "tmux-*": "terminals of the host", "ssh-*": "an SSH agent's socket",
+		".Xauth*": "the key to a display", "xauth_*": "the key to a display", "serverauth.*": "the key to a display",
+		"systemd-private-*": "files of a service", "snap-private-tmp": "files of snaps", "keyring-*": "the desktop's keyring",
+	}},
+	{"/var/tmp", map[string]string{"krb5cc*": "Kerberos tickets", "systemd-private-*": "files of a service"}},
+	{"/run/user", map[string]string{"*": "a user's session: D-Bus, agents, keyrings, the display"}},
+}
+
+// Lying lists what of the kind is there now.
+func Lying() []Entry { return lyingIn("/") }
+
+func lyingIn(root string) (entries []Entry) {
+	for _, place := range inPassing {
+		dir := filepath.Join(root, place.dir)
+		f, err := os.Open(dir)
+		if err != nil {
+			continue // not there, or nobody in a box could read it either
+		}
+		names, _ := f.Readdirnames(-1)
+		f.Close()
+		for _, name := range names {
+			if why := match(place.names, name); why != "" {
+				path := filepath.Join(dir, name)
+				entries = append(entries, Entry{Path: path, Target: path, Why: why})
+			}
+		}
+	}
+	return entries
+}
+
+func match(patterns map[string]string, name string) string {
+	for pattern, why := range patterns {
+		if ok, _ := filepath.Match(pattern, name); ok {
+			return why
+		}
+	}
+	return ""
 }
 
 // Runtime lists live sockets and credentials that are not files of a home

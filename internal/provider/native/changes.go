@@ -33,7 +33,12 @@ func (p *Provider) source(box forkbox.Box) (src change.Source, done func(), err 
 	if !box.Base.IsReality() {
 		src.Base = base.dir
 	} else {
-		src.Hidden = p.concealment(box).hidden
+		c, err := p.concealment(box)
+		if err != nil {
+			done()
+			return src, nil, err
+		}
+		src.Hidden = c.hidden
 	}
 	// What the box makes of the gate's files, it makes of what reality does not
 	// have: its name server, or its trust, must not land there.

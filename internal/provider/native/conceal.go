@@ -38,6 +38,7 @@ func (c *concealment) lay(box forkbox.Box, trust func(ca string) map[string][]by
 // concealment is what the boxes of one owner have in common.
 type concealment struct {
 	key     string // of whose it is
+	turn    int    // of the mount table that it was made with
 	made    time.Time
 	veil    *veil
 	veilKey string   // tells veils apart
@@ -58,25 +59,29 @@ type veils struct {
 // the veil covers the places, not only what is there.
 const concealmentAge = time.Second
 
-func (p *Provider) concealment(box forkbox.Box) *concealment {
-	key := fmt.Sprint(box.Owner.UID, "\x00", box.Owner.Home, "\x00", box.AllowSecrets, "\x00", box.Base.Root)
+func (p *Provider) concealment(box forkbox.Box) (*concealment, error) {
+	places, turn, err := p.mounts.places()
+	if err != nil {
+		return nil, forkbox.Wrap("read the mount table", err)
+	}
+	key := fmt.Sprint(turn, "\x00", box.Owner.UID, "\x00", box.Owner.Home, "\x00", box.AllowSecrets, "\x00", box.Base.Root)
 	if p.rootless {
 		key += "\x00" + box.Dir // see writable
 	}
 	p.veils.mu.Lock()
 	defer p.veils.mu.Unlock()
 	if c := p.veils.last; c != nil && c.key == key && time.Since(c.made) < concealmentAge {
-		return c
+		return c, nil
 	}
-	c := &concealment{key: key, made: time.Now(), veil: newVeil(p.veilDir(), p.rootless)}
+	c := &concealment{key: key, turn: turn, made: time.Now(), veil: newVeil(p.veilDir(), p.rootless)}
 	if box.Base.Root == "" {
-		c.hidden = p.cover(c.veil, box)
+		c.hidden = p.cover(c.veil, box, places)
 	} else {
 		c.veil.mountPoints()
 	}
 	c.veilKey = c.veil.key()
 	p.veils.last = c
-	return c
+	return c, nil
 }
 
 // ageing has a concealment that will not be used much longer be made anew.
@@ -89,14 +94,23 @@ func (v *veils) ageing() {
 }
 
 // cover hides what a box must not see.
-func (p *Provider) cover(v *veil, box forkbox.Box) (hidden []string) {
-	hidden = []string{p.home}
-	v.absent(p.home)
+func (p *Provider) cover(v *veil, box forkbox.Box, mounts []placed) (hidden []string) {
+	for _, path := range append(aliases(mounts, p.home), p.home) {
+		hidden = append(hidden, path)
+		v.absent(path)
+	}
+	again := repeated(mounts)
 	for _, e := range p.secrets(box) {
 		hidden = append(hidden, e.Path, e.Target)
 		v.empty(e.Path)
 		if e.Target != e.Path {
 			v.empty(e.Target)
+		}
+		if again {
+			for _, path := range aliases(mounts, e.Target) {
+				hidden = append(hidden, path)
+				v.empty(path)
+			}
 		}
 	}
 	for _, socket := range liveSockets() {
@@ -121,6 +135,7 @@ func (p *Provider) secrets(box forkbox.Box) []secrets.Entry {
 		}
 	}
 	entries = append(entries, secrets.Runtime(box.Owner.UID)...)
+	entries = append(entries, secrets.Lying()...)
 	return secrets.Hide(entries, box.AllowSecrets)
 }
 

@@ -35,6 +35,7 @@ var tools = providertest.Tools{
 	"connect":  connectTool,
 	"doors":    doorsTool,
 	"knock":    knockTool,
+	"second":   secondTool,
 	"parent":   parentTool,
 }
 

@@ -3,6 +3,7 @@
 package native
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -109,6 +110,19 @@ func TestStoreIsNotVisible(t *testing.T) {
 	r := l.Start(l.Box())
 	r.Fails("test -e " + p.home)
 	if got := r.Sh("ls -a /tmp | grep -x " + filepath.Base(p.home) + " || true"); got != "" {
+		t.Errorf("the box sees %q", got)
+	}
+}
+
+// TestRuntimeSecretsOfEverybody: root in a box could read other users' as well.
+func TestRuntimeSecretsOfEverybody(t *testing.T) {
+	t.Parallel()
+	f, err := os.CreateTemp("/tmp", "krb5cc_4711_fbtest")
+	must(t, err)
+	defer os.Remove(f.Name())
+	_, err = f.WriteString("TICKET")
+	must(t, errors.Join(err, f.Close()))
+	if got := started(t).Sh("cat " + f.Name() + " 2>/dev/null || true"); got != "" {
 		t.Errorf("the box sees %q", got)
 	}
 }

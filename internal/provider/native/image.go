@@ -65,7 +65,11 @@ func (p *Provider) Export(ctx context.Context, box forkbox.Box, s forkbox.Snapsh
 	defer p.store.RemoveLayer(context.WithoutCancel(ctx), layer)
 	how := change.Flattening{XattrPrefix: p.xattrPrefix(), Expand: true}
 	if s.Base.IsReality() {
-		how.Hidden = p.concealment(box).hidden // a directory that was moved may have secrets in it
+		c, err := p.concealment(box)
+		if err != nil {
+			return err
+		}
+		how.Hidden = c.hidden // a directory that was moved may have secrets in it
 	}
 	if err := p.flatten(ctx, s.Layers, layer, how, base); err != nil {
 		return err

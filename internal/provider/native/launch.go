@@ -265,7 +265,10 @@ func (p *Provider) outline(box forkbox.Box) (*plan, error) {
 	if err := p.NetSupport(box.Net); err != nil {
 		return nil, err
 	}
-	c := p.concealment(box)
+	c, err := p.concealment(box)
+	if err != nil {
+		return nil, err
+	}
 	pl := &plan{
 		root: p.rootDir(), home: p.home, rootless: p.rootless, box: box, concealed: c,
 		upper: map[string]string{}, work: map[string]string{},
@@ -273,7 +276,6 @@ func (p *Provider) outline(box forkbox.Box) (*plan, error) {
 		program: int(p.program.Fd()),
 		sysfs:   p.rootless && box.Net != forkbox.NetHost,
 	}
-	var err error
 	if pl.layers, err = p.stack(p.below(box)); err != nil {
 		return nil, err
 	}
@@ -313,6 +315,11 @@ func (p *Provider) plainViews(pl *plan) ([]view, error) {
 		return []view{{Path: "/"}}, nil
 	}
 	mounts, points, age, err := p.mounts.mounts()
+	for err == nil && p.mounts.moved(pl.concealed.turn) { // a mount came that may show what is hidden
+		if pl.concealed, err = p.concealment(pl.box); err == nil {
+			mounts, points, age, err = p.mounts.mounts()
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

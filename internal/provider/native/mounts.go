@@ -52,6 +52,10 @@ type mountTable struct {
 	all  []string
 	// age counts how often list has changed.
 	age int
+	// placed is where each mount comes from, and turn counts how often that has
+	// changed.
+	placed []placed
+	turn   int
 }
 
 func openMountTable() (*mountTable, error) {
@@ -70,13 +74,31 @@ func openMountTable() (*mountTable, error) {
 func (t *mountTable) mounts() (list []mount, points []string, age int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	err = t.refresh()
+	return t.list, t.all, t.age, err
+}
+
+// places tells where each mount comes from. turn changes with it.
+func (t *mountTable) places() (list []placed, turn int, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err = t.refresh()
+	return t.placed, t.turn, err
+}
+
+// moved says whether the table has changed since a turn.
+func (t *mountTable) moved(turn int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.turn != turn
+}
+
+func (t *mountTable) refresh() error {
 	fds := []unix.PollFd{{Fd: int32(t.file.Fd()), Events: unix.POLLPRI}}
 	if n, err := unix.Poll(fds, 0); err != nil || n > 0 {
-		if err := t.read(); err != nil {
-			return nil, nil, 0, err
-		}
+		return t.read()
 	}
-	return t.list, t.all, t.age, nil
+	return nil
 }
 
 // reread does not wait for the kernel to say that something changed.
@@ -96,8 +118,9 @@ func (t *mountTable) read() error {
 	}
 	var list []mount
 	t.all = nil
+	places := make([]placed, 0, len(infos))
 	for _, info := range infos {
-		t.all = append(t.all, info.Mountpoint)
+		t.all, places = append(t.all, info.Mountpoint), append(places, placedOf(info))
 		if m, ok := shown(info); ok {
 			list = append(list, m)
 		}
@@ -106,7 +129,10 @@ func (t *mountTable) read() error {
 	if !slices.Equal(list, t.list) {
 		t.age++
 	}
-	t.list = list
+	if !slices.Equal(places, t.placed) {
+		t.turn++
+	}
+	t.list, t.placed = list, places
 	return nil
 }
 
