@@ -1,6 +1,8 @@
 package linux
 
 import (
+	"syscall"
+
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
@@ -8,9 +10,10 @@ import (
 // abi is a way to make system calls: its audit number, and what it calls the
 // calls that a box may not make.
 type abi struct {
-	audit  uint32
-	denied []uint32
-	socket uint32
+	audit   uint32
+	denied  []uint32
+	missing []uint32
+	socket  uint32
 }
 
 // Offsets in struct seccomp_data.
@@ -34,7 +37,8 @@ var strangers = []uint32{
 	unix.AF_ROSE, unix.AF_APPLETALK, unix.AF_IPX, unix.AF_DECnet, unix.AF_ECONET,
 }
 
-// assemble makes the filter: denied calls fail with EPERM, sockets of strange
+// assemble makes the filter: denied calls fail with EPERM, missing ones with
+// ENOSYS, sockets of strange
 // families as if the kernel had none, everything else is allowed, and so are
 // ABIs only if we know their numbers.
 func assemble() ([]unix.SockFilter, error) {
@@ -60,15 +64,21 @@ func assemble() ([]unix.SockFilter, error) {
 func (a abi) block(allow, deny bpf.Instruction) []bpf.Instruction {
 	block := []bpf.Instruction{bpf.LoadAbsolute{Off: offNumber, Size: 4}}
 	family := a.family()
-	tests := len(a.denied) + 1
+	tests := len(a.denied) + len(a.missing) + 1
 	// What denies jumps over the rest of the tests, the families and "allow".
 	over := func(done int) uint8 { return uint8(tests - 1 - done + len(family) + 1) }
 	block = append(block, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: x32, SkipTrue: over(0)})
 	for i, number := range a.denied {
 		block = append(block, bpf.JumpIf{Cond: bpf.JumpEqual, Val: number, SkipTrue: over(i + 1)})
 	}
+	for i, number := range a.missing { // two further: over "deny" and what strangers get
+		block = append(block, bpf.JumpIf{Cond: bpf.JumpEqual, Val: number, SkipTrue: over(len(a.denied)+i+1) + 2})
+	}
 	block = append(block, family...)
-	return append(block, allow, deny, bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)})
+	fails := func(errno syscall.Errno) bpf.Instruction {
+		return bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(errno)}
+	}
+	return append(block, allow, deny, fails(unix.EAFNOSUPPORT), fails(unix.ENOSYS))
 }
 
 // family looks at what family a socket is to be of. What is not allowed jumps

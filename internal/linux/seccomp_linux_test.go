@@ -78,6 +78,22 @@ func TestSeccompOtherABIs(t *testing.T) {
 	}
 }
 
+// TestKeyringsAreMissing: who finds none goes on without, who is refused does not.
+func TestKeyringsAreMissing(t *testing.T) {
+	t.Parallel()
+	const none = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	for _, abi := range abis {
+		if len(abi.missing) != 3 {
+			t.Errorf("%d calls of %#x", len(abi.missing), abi.audit)
+		}
+		for _, number := range abi.missing {
+			if got := verdict(t, abi.audit, number); got != none {
+				t.Errorf("call %d of %#x: %#x", number, abi.audit, got)
+			}
+		}
+	}
+}
+
 // TestSeccompJumps: eight bits hold a jump. One that is out of range after
 // somebody lengthened the list would be cut off silently.
 func TestSeccompJumps(t *testing.T) {

@@ -38,7 +38,7 @@ func Find(o Options) []forkbox.NetRule {
 		o.Root = "/"
 	}
 	f := &finder{Options: o, env: environment(o.Env), at: map[string]int{}}
-	for _, tool := range []func(*finder){npm, golang, pip, apt, cargo, git, proxies} {
+	for _, tool := range []func(*finder){npm, yarn, golang, pip, apt, cargo, git, proxies} {
 		tool(f)
 	}
 	return f.rules
