@@ -66,6 +66,20 @@ func (a *actor) do(f func() error) (err error) {
 	return err
 }
 
+// beside runs f with the rights of the process, from within do.
+func (a *actor) beside(f func()) {
+	if a.jobs == nil {
+		f()
+		return
+	}
+	done := make(chan struct{})
+	go func() { // on another thread: this one is locked
+		defer close(done)
+		f()
+	}()
+	<-done
+}
+
 func (a *actor) stop() {
 	if a.jobs != nil {
 		close(a.jobs)

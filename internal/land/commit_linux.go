@@ -29,7 +29,7 @@ func (l *Landing) Commit(ctx context.Context) error {
 	if err := l.who.do(func() error { return l.forth(l.cancellable(ctx, l.landing()), nil) }); err != nil {
 		return l.undoAll(err)
 	}
-	if err := l.conclude(done, leftFile, nil); err != nil {
+	if err := l.conclude(done, leftFile, l.landedLeft); err != nil {
 		return l.undoAll(err)
 	}
 	// It has landed. What is left to do is tidying, and Recover does it too.
@@ -47,6 +47,9 @@ func (l *Landing) prepare(ctx context.Context) error {
 			return err
 		}
 		if err := l.plan.flush(); err != nil {
+			return err
+		}
+		if err := l.exceptMoved(); err != nil {
 			return err
 		}
 		if err := l.planParts(); err != nil {
@@ -80,70 +83,6 @@ func (s *site) cancellable(ctx context.Context, v visitor) visitor {
 	return v
 }
 
-// conclude makes the flips durable, writes down what they left, and only then
-// says that they are done.
-func (s *site) conclude(to stage, lefts string, before *journal) error {
-	if err := s.syncAll(); err != nil {
-		return err
-	}
-	if err := s.writeLeft(lefts, before); err != nil {
-		return forkbox.Wrap(opLand, err)
-	}
-	bytes, err := s.measure()
-	if err != nil {
-		return forkbox.Wrap(opLand, err)
-	}
-	return forkbox.Wrap(opLand, mark(s.dir, marker{Stage: to, Bytes: bytes, Discard: !s.cfg.Keep}))
-}
-
-// writeLeft records what is at every path, and in every slot. Where that was
-// recorded before and somebody has changed it since, the old record stays.
-func (s *site) writeLeft(name string, before *journal) error {
-	next, dir := name+".next", int(s.dir.Fd())
-	if err := unlink(dir, next, 0); err != nil && err != unix.ENOENT {
-		return err
-	}
-	j, err := newJournal(s.dir, next)
-	if err != nil {
-		return err
-	}
-	defer j.close()
-	err = s.who.do(func() error {
-		return eachLeft(s.plan.forward(0, s.plan.size), ahead(before), func(r *record, was *left) error {
-			if was != nil {
-				if why, err := s.changedSince(r, was); why != "" || err != nil {
-					return errors.Join(err, j.add(was))
-				}
-			}
-			return j.add(s.leftBy(r, name == leftFile))
-		})
-	})
-	if err == nil {
-		err = j.sync()
-	}
-	if err != nil {
-		return err
-	}
-	return rename(dir, next, dir, name, 0)
-}
-
-// leftBy looks. What the caller may not look at is not there.
-func (s *site) leftBy(r *record, landed bool) left {
-	l := left{N: r.N}
-	at := r.Path
-	if !landed {
-		at = r.before()
-	}
-	l.Now, _ = s.tree.look(at)
-	switch {
-	case r.flips():
-		l.Slot, _ = s.places[r.Place].lookSlot(r.Slot)
-	case r.Link != "":
-		l.Slot, _ = s.tree.look(r.Link) // it has another name, and so another time
-	}
-	return l
-}
-
 // undoAll takes back what was done so far, because of cause.
 func (l *Landing) undoAll(cause error) error {
 	torn, err := l.rollback()
@@ -151,13 +90,18 @@ func (l *Landing) undoAll(cause error) error {
 	case err != nil:
 		return errors.Join(cause, forkbox.Errorf(forkbox.Internal, opLand, "take back what was done: %w", err).Hint("it is tried again at the next start"))
 	case len(torn) > 0:
-		return errors.Join(cause, tornError(torn))
+		return tornError(opLand, cause, torn)
 	}
 	return forkbox.Wrap(opLand, cause)
 }
 
-func tornError(torn []forkbox.Caution) error {
-	e := forkbox.Errorf(forkbox.Conflict, opLand, "the tree changed meanwhile, and %d paths could not be put back; nothing is lost", len(torn))
-	e.Items = torn
+// tornError says why something failed, and what could not be put back then.
+func tornError(op string, cause error, torn []forkbox.Caution) error {
+	e := forkbox.Errorf(forkbox.Conflict, op, "%w; then the tree changed, and %d paths could not be put back; nothing is lost", cause, len(torn))
+	var why *forkbox.Error
+	if errors.As(cause, &why) {
+		e.Items = append(e.Items, why.Items...)
+	}
+	e.Items = append(e.Items, torn...)
 	return e
 }

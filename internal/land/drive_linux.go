@@ -121,11 +121,12 @@ func (s *site) landing() visitor {
 // stays on the wrong side.
 type driver struct {
 	*site
-	to    bool // the side: landed, or not
-	skip  map[int]bool
-	force func(path string) bool // nil: this is no undo
-	torn  []forkbox.Caution
-	err   error
+	to     bool // the side: landed, or not
+	skip   map[int]bool
+	turned map[int]bool           // what was on the other side, and is on this one now
+	force  func(path string) bool // nil: this is no undo
+	torn   []forkbox.Caution
+	err    error
 }
 
 // note sorts what went wrong with a record: the tree changed under it, or the
@@ -143,6 +144,14 @@ func (d *driver) note(p string, err error) error {
 	return nil
 }
 
+// aside remembers a record that is left as it is.
+func (d *driver) aside(r *record, err error) error {
+	if err != nil && d.skip != nil {
+		d.skip[r.N] = true
+	}
+	return err
+}
+
 func (d *driver) leave(p, why string) {
 	d.torn = append(d.torn, forkbox.Caution{Path: p, Why: why})
 }
@@ -154,7 +163,7 @@ func (d *driver) visitor() visitor {
 			switch {
 			case d.skip[r.N]:
 			case r.flips():
-				return d.note(r.Path, d.turn(r, l))
+				return d.note(r.Path, d.aside(r, d.turn(r, l)))
 			case r.Op == Move:
 				return d.note(r.Path, d.moveEnd(r, r.Path, !d.to))
 			case r.Op == Attr && !r.Old.isDir():

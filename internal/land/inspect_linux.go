@@ -15,16 +15,18 @@ import (
 // put: things that changed, and things in new directories that others made.
 type inspection struct {
 	*site
-	slots  bool // look in the slots, not in the tree
-	dirs   []*newDir
-	judge  func(*record, *left) (why string, err error)
-	report func(flip *record, p, why string)
+	slots   bool // look in the slots, not in the tree
+	ownDirs bool // judge nothing in a directory that is not the one that was put
+	dirs    []*newDir
+	judge   func(*record, *left) (why string, err error)
+	report  func(flip *record, p, why string)
 }
 
 // newDir is a directory that was put, while what was put into it comes by.
 type newDir struct {
 	put, flip *record // flip is the one that all of it landed with
 	names     map[string]bool
+	gone      bool // it is not where it is looked for, or another is there
 }
 
 func (in *inspection) run(lefts *journal) error {
@@ -38,24 +40,38 @@ func (in *inspection) visit(r *record, l *left) error {
 	if err := in.leave(r.Path); err != nil {
 		return err
 	}
-	flip := r
+	flip, gone := r, false
 	if n := len(in.dirs); n > 0 && r.Path != in.dirs[n-1].put.Path {
 		in.dirs[n-1].names[path.Base(r.Path)] = true
 		if r.Inside {
-			flip = in.dirs[n-1].flip
+			flip, gone = in.dirs[n-1].flip, in.dirs[n-1].gone
 		}
 	}
-	why, err := in.judge(r, l)
-	if err != nil {
-		return failed(opUndo, r.Path, err)
-	}
-	if why != "" {
-		in.report(flip, r.Path, why)
+	if !gone || !in.ownDirs {
+		why, err := in.judge(r, l)
+		if err != nil {
+			return failed(opUndo, r.Path, err)
+		}
+		if why != "" {
+			in.report(flip, r.Path, why)
+		}
 	}
 	if r.Op == Put && r.New.isDir() {
-		in.dirs = append(in.dirs, &newDir{r, flip, map[string]bool{}})
+		d := &newDir{put: r, flip: flip, names: map[string]bool{}, gone: gone}
+		in.dirs = append(in.dirs, d)
+		return in.enter(d)
 	}
 	return nil
+}
+
+// enter finds out whether a directory that was put is where it is looked for.
+func (in *inspection) enter(d *newDir) error {
+	if !in.ownDirs || d.gone {
+		return nil
+	}
+	fd, err := in.openPut(d.put)
+	d.gone = err == nil && fd < 0
+	return failed(opUndo, d.put.Path, err)
 }
 
 // leave looks, in the directories that p is not in, for what was not put.
@@ -113,24 +129,25 @@ func (in *inspection) openPut(r *record) (int, error) {
 
 // inspectLanded finds what must not be rolled back.
 func (d *driver) inspectLanded() error {
-	in := &inspection{site: d.site, report: d.leaveAlone}
+	in := &inspection{site: d.site, ownDirs: true, report: d.leaveAlone}
 	in.judge = func(r *record, _ *left) (string, error) {
 		if !r.Inside {
 			return "", nil // the rollback looks at it itself
 		}
-		return d.edited(r, d.tree.look, r.Path)
+		return edited(r, &d.tree, r.Path)
 	}
 	return in.run(nil)
 }
 
-// inspectSlots looks again when the new directories are back in their slots.
+// inspectSlots looks again when what was landed is back in the slots, where
+// nothing may be but what was staged: all of it is about to be removed.
 func (d *driver) inspectSlots() error {
-	in := &inspection{site: d.site, slots: true, report: d.leaveAlone}
+	in := &inspection{site: d.site, slots: true, ownDirs: true, report: d.leaveAlone}
 	in.judge = func(r *record, _ *left) (string, error) {
-		if !r.Inside || d.places[r.Place].fd < 0 {
+		if !r.Inside && !r.flips() || d.skip[r.N] || d.places[r.Place].fd < 0 {
 			return "", nil
 		}
-		return d.edited(r, d.places[r.Place].tree.look, "/"+r.Slot)
+		return edited(r, &d.places[r.Place].tree, "/"+r.Slot)
 	}
 	return in.run(nil)
 }
@@ -140,24 +157,32 @@ func (d *driver) leaveAlone(flip *record, p, why string) {
 	d.skip[flip.N] = true
 }
 
-// edited says whether something inside a new directory was written to. What
-// is not there is not there yet, or no loss.
-func (d *driver) edited(r *record, look func(string) (*object, error), p string) (string, error) {
-	now, err := look(p)
+// edited says whether something that was put is not as it was put. What is not
+// there is not there yet, or no loss.
+func edited(r *record, t *tree, p string) (string, error) {
+	now, err := t.look(p)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EACCES) {
 		return "", nil
 	}
-	if err != nil || !now.is(r.New) || r.New.asBefore(now) {
+	switch {
+	case err != nil || now == nil || r.New.asBefore(now) || r.Link != "" && r.New.is(now) && r.New.sameContent(now):
 		return "", err
+	case r.New.is(now):
+		return "it was changed meanwhile", nil
 	}
-	return "it was changed meanwhile", nil
+	return "it was replaced meanwhile", nil
 }
 
 // changedSince says whether what a landing left at a path is different now.
-// The inode's time tells fast that it is not; when that differs, the content
-// and the attributes decide.
 func (s *site) changedSince(r *record, l *left) (string, error) {
-	now, err := s.tree.look(r.Path)
+	return s.changedIn(&s.tree, r.Path, r, l)
+}
+
+// changedIn is changedSince wherever it is now. The inode's time tells fast
+// that it is not, or where a rename has set that, the other time; when they
+// differ, the content and the attributes decide.
+func (s *site) changedIn(t *tree, p string, r *record, l *left) (string, error) {
+	now, err := t.look(p)
 	if errors.Is(err, unix.EACCES) && l.Now == nil {
 		return "", nil // could not be looked at then, either
 	}
@@ -177,12 +202,14 @@ func (s *site) changedSince(r *record, l *left) (string, error) {
 		return "it was replaced since", nil
 	case !sameAttrs(now, l.Now):
 		return "its mode or owner changed since", nil
+	case t != &s.tree && l.Now.asBefore(now):
+		return "", nil
 	}
-	return s.differentContent(r, now)
+	return s.differentContent(t, p, r, now)
 }
 
-func (s *site) differentContent(r *record, now *object) (string, error) {
-	dir, name, err := s.tree.parent(r.Path)
+func (s *site) differentContent(t *tree, p string, r *record, now *object) (string, error) {
+	dir, name, err := t.parent(p)
 	if err != nil {
 		return "", err
 	}

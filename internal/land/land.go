@@ -79,6 +79,10 @@ type Item struct {
 	// Expect is what the tree has at Path (for a move: at From) as far as the
 	// caller looked; nil means nothing. Anything else there is a Conflict.
 	Expect *forkbox.Identity
+	// Below is what lies in a directory that is removed or replaced, as far as
+	// the caller looked. Anything else in it is a Conflict, whenever it comes.
+	// Without it, what is there when the item is staged counts.
+	Below *Tally
 	// KeepOwner gives a put the owner of what it replaces as far as the
 	// caller may, else the caller as owner; an attr leaves the owner alone.
 	KeepOwner bool

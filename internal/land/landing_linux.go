@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +26,7 @@ type Landing struct {
 	// each of them away.
 	inTheWay []string
 	spots    map[string]spot // what was put and has more than one name
+	looked   []*record       // directories that go, of which the caller did not say what is in them
 	broken   error           // why it can only be aborted
 	ended    bool
 }
@@ -113,6 +116,9 @@ func (l *Landing) Stage(ctx context.Context, it Item) (sum [32]byte, err error) 
 	if err = source.open(); err == nil {
 		err = l.who.do(func() error { return l.stage(r, &it, source) })
 	}
+	if err == nil && r.flips() && r.Old.isDir() {
+		err = l.lookBelow(r, &it)
+	}
 	if err == nil {
 		err = forkbox.Wrap(opLand, l.plan.addRecord(*r))
 	}
@@ -121,6 +127,43 @@ func (l *Landing) Stage(ctx context.Context, it Item) (sum [32]byte, err error) 
 	}
 	copy(sum[:], r.Sum)
 	return sum, err
+}
+
+// lookBelow remembers what is in a directory that goes with all that is in it.
+func (l *Landing) lookBelow(r *record, it *Item) error {
+	if r.Below = it.Below; r.Below != nil {
+		return nil
+	}
+	tally, err := l.tallyAt(&l.tree, r.At, "")
+	r.Below = &tally
+	l.looked = append(l.looked, r)
+	return failed(opLand, r.Path, err)
+}
+
+// exceptMoved takes from what is in such directories what this landing moves
+// out of them: a caller who looked has left that out.
+func (l *Landing) exceptMoved() error {
+	for _, r := range l.looked {
+		for _, m := range l.moves {
+			if m.From == r.At || !forkbox.Within(m.From, r.At) || l.movesWithin(m, r.At) {
+				continue
+			}
+			t, err := l.tallyAt(&l.tree, m.From, strings.TrimPrefix(m.From[len(r.At):], "/"))
+			if err != nil {
+				return failed(opLand, m.From, err)
+			}
+			out := l.movedOut[r.N]
+			l.movedOut[r.N] = Tally{out.Sum + t.Sum, out.Count + t.Count}
+		}
+	}
+	return nil
+}
+
+// movesWithin says whether a move comes out of another that is below top.
+func (l *Landing) movesWithin(m *record, top string) bool {
+	return slices.ContainsFunc(l.moves, func(o *record) bool {
+		return o.N != m.N && o.From != top && forkbox.Within(o.From, top) && forkbox.Within(m.From, o.From)
+	})
 }
 
 func (l *Landing) ready(ctx context.Context, it *Item) error {

@@ -33,11 +33,11 @@ func (o *object) is(p *object) bool {
 	return o != nil && p != nil && o.Ino == p.Ino && o.format() == p.format()
 }
 
-// asBefore says whether p is o with the content that it had. A rename changes
-// the ctime, so that it cannot tell; a directory's own size and time change
-// with its entries.
+// asBefore says whether p is o with the content, the mode and the owner that
+// it had. A rename changes the ctime, so that it cannot tell; a directory's own
+// size and times change with its entries.
 func (o *object) asBefore(p *object) bool {
-	return o.is(p) && (o.isDir() || o.sameContent(p))
+	return o.is(p) && (o.isDir() || o.sameContent(p) && sameAttrs(o, p))
 }
 
 func (o *object) sameContent(p *object) bool {
@@ -51,6 +51,7 @@ func (o *object) inode() inode { return inode{o.Dev, o.Ino} }
 
 // lstat describes a name in an open directory; nil is nothing there.
 func lstat(dir int, name string) (*object, error) {
+	glance()
 	var st unix.Stat_t
 	err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	if err == unix.ENOENT {

@@ -26,11 +26,15 @@ func (l *Landing) planParts() error {
 		if !r.Entrywise {
 			return nil
 		}
-		from, count := l.parts.size, 0
-		if err := l.planPart(r, r.At, "", &count); err != nil {
+		from := l.parts.size
+		var found Tally
+		if err := l.planPart(r, r.At, "", &found); err != nil {
 			return failed(opLand, r.Path, err)
 		}
 		l.ranges[r.N] = span{from, l.parts.size}
+		if r.flips() && found != r.Below.without(l.movedOut[r.N]) {
+			return conflict(opLand, r.Path, "it changed meanwhile")
+		}
 		return nil
 	})
 	if err != nil {
@@ -39,7 +43,7 @@ func (l *Landing) planParts() error {
 	return l.parts.flush()
 }
 
-func (l *Landing) planPart(r *record, top, rel string, count *int) error {
+func (l *Landing) planPart(r *record, top, rel string, found *Tally) error {
 	p := path.Join(top, rel)
 	if rel != "" && l.movesAway(p) {
 		return nil
@@ -56,8 +60,10 @@ func (l *Landing) planPart(r *record, top, rel string, count *int) error {
 	if err != nil {
 		return err
 	}
-	*count++
-	slot := r.Slot + "." + strconv.Itoa(*count)
+	if rel != "" {
+		found.Add(rel, o.node())
+	}
+	slot := r.Slot + "." + strconv.FormatUint(found.Count+1, 10)
 	if err := l.parts.add(part{r.N, pack(rel), slot, o}); err != nil || !o.isDir() {
 		return err
 	}
@@ -70,7 +76,7 @@ func (l *Landing) planPart(r *record, top, rel string, count *int) error {
 		return err
 	}
 	for _, name := range names {
-		if err := l.planPart(r, top, path.Join(rel, name), count); err != nil {
+		if err := l.planPart(r, top, path.Join(rel, name), found); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package land
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -244,17 +246,7 @@ func TestOverlayRandomLandings(t *testing.T) {
 }
 
 func randomLandings(t *testing.T, count uint64, grow func(*testing.T, string, uint64) *chaos) {
-	first := rand.Uint64N(1 << 32)
-	if text := os.Getenv("LAND_SEED"); text != "" {
-		fmt.Sscan(text, &first)
-		count = 1
-	}
-	for seed := first; seed < first+count; seed++ {
-		ok := t.Run(fmt.Sprint("seed-", seed), func(t *testing.T) { randomLanding(t, seed, grow) })
-		if !ok {
-			t.Fatalf("again with LAND_SEED=%d", seed)
-		}
-	}
+	randomRounds(t, count, func(t *testing.T, seed uint64) { randomLanding(t, seed, grow) })
 }
 
 func randomLanding(t *testing.T, seed uint64, grow func(*testing.T, string, uint64) *chaos) {
@@ -329,4 +321,206 @@ func (c *chaos) lookAgain() {
 			c.items[i].Expect = c.w.seen(at)
 		}
 	}
+}
+
+// TestPromise4RandomEditor: somebody edits the tree beside every landing, undo
+// and recovery, with crashes in all of them, and no line is ever lost. More
+// rounds with LAND_ROUNDS, one again with LAND_SEED.
+func TestPromise4RandomEditor(t *testing.T) {
+	rounds := uint64(150)
+	if text := os.Getenv("LAND_ROUNDS"); text != "" {
+		fmt.Sscan(text, &rounds)
+	}
+	states := map[string]int{}
+	randomRounds(t, rounds, func(t *testing.T, seed uint64) { editedLanding(t, seed, states) })
+	t.Log(states)
+	for _, want := range []string{"landed", "refused", "undone", "undo refused", "torn"} {
+		if states[want] == 0 && rounds >= 150 {
+			t.Errorf("none was %s: %v", want, states)
+		}
+	}
+}
+
+func randomRounds(t *testing.T, count uint64, round func(*testing.T, uint64)) {
+	first := rand.Uint64N(1 << 32)
+	if text := os.Getenv("LAND_SEED"); text != "" {
+		fmt.Sscan(text, &first)
+		count = 1
+	}
+	for seed := first; seed < first+count; seed++ {
+		ok := t.Run(fmt.Sprint("seed-", seed), func(t *testing.T) { round(t, seed) })
+		if !ok {
+			t.Fatalf("again with LAND_SEED=%d", seed)
+		}
+	}
+}
+
+func editedLanding(t *testing.T, seed uint64, states map[string]int) {
+	c := grown(t, quickDir(t), seed)
+	e := newEditor(c.w, c.Rand)
+	for range 4 {
+		c.items = nil
+		c.plan()
+		c.weigh()
+		if state := e.land(c.items); state != "landed" {
+			states[state]++
+			if state == "torn" {
+				return
+			}
+			continue
+		}
+		states["landed"]++
+		for range 3 {
+			state := e.undo()
+			states[state]++
+			if state != "undo refused" {
+				return
+			}
+		}
+		return
+	}
+}
+
+// weigh has the items say what is in the directories that go.
+func (c *chaos) weigh() {
+	for i := range c.items {
+		it := &c.items[i]
+		if it.Expect == nil || it.Op != Put && it.Op != Remove {
+			continue
+		}
+		at := c.w.at(c.from(it.Path))
+		it.Below = &Tally{}
+		filepath.WalkDir(at, func(p string, d fs.DirEntry, err error) error {
+			c.w.must(err)
+			if c.moved(strings.TrimPrefix(p, c.w.root)) {
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			}
+			if p != at {
+				var st unix.Stat_t
+				c.w.must(unix.Lstat(p, &st))
+				it.Below.Add(strings.TrimPrefix(p, at+"/"), describe(&st).node())
+			}
+			return nil
+		})
+	}
+}
+
+// from is where what will be at p is before the landing.
+func (c *chaos) from(p string) string {
+	for _, m := range c.items {
+		if m.Op == Move && forkbox.Within(p, m.Path) {
+			return rebase(p, m.Path, m.From)
+		}
+	}
+	return p
+}
+
+// land lands beside the editor, and crashes or not.
+func (e *editor) land(items []Item) string {
+	e.reviewed()
+	seen := e.inReality()
+	var err error
+	crashed := e.mayCrash(func() { err = e.w.tryTelling(items, e) })
+	if crashed {
+		return e.recovered("landing", seen, map[State]string{Before: "refused", After: "landed"})
+	}
+	e.check("landing", seen, saying(err, nil))
+	if err != nil {
+		e.w.Log("refused: ", err)
+		return e.recovered("refused", seen, map[State]string{Before: "refused"})
+	}
+	e.own("landed")
+	return "landed"
+}
+
+// tryTelling is tryLand with somebody who is told what was put back.
+func (w *world) tryTelling(items []Item, e *editor) error {
+	w.landings++
+	cfg := w.cfg()
+	cfg.PutBack = func(x Entry) { e.none("put back "+x.Path, x.Now) }
+	l, err := Begin(w.Context(), cfg)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	for _, it := range items {
+		if _, err := l.Stage(w.Context(), it); err != nil {
+			return besides(err, l.Abort())
+		}
+	}
+	return l.Commit(w.Context())
+}
+
+// own checks that nothing that the editor did passes for the landing's doing.
+func (e *editor) own(what string) {
+	e.w.must(Entries(e.w.cfg().Dir, func(x Entry) error {
+		e.none(what+" "+x.Path, x.Now)
+		e.none(what+" kept "+x.Path, x.Kept)
+		return nil
+	}))
+}
+
+// mayCrash runs f beside the editor and says whether it crashed.
+func (e *editor) mayCrash(f func()) (crashed bool) {
+	n := 1 << 30
+	if e.IntN(2) == 0 {
+		n = 1 + e.IntN(150)
+	}
+	return crashAt(n, func() { e.beside(e.IntN(5), f) })
+}
+
+// recovered recovers, with edits before and beside it, until it is decided.
+func (e *editor) recovered(what string, seen map[string]bool, names map[State]string) string {
+	if e.IntN(2) == 0 {
+		for range e.IntN(4) {
+			e.edit()
+		}
+	}
+	var o Outcome
+	var err error
+	cfg := e.w.cfg()
+	cfg.PutBack = func(x Entry) { e.none("put back "+x.Path, x.Now) }
+	for range 10 {
+		if !e.mayCrash(func() { o, err = Recover(e.w.Context(), cfg) }) {
+			break
+		}
+		o, err = Outcome{}, errors.New("crashed")
+	}
+	if err != nil { // too many crashes, or an edit at a bad moment
+		o, err = Recover(e.w.Context(), cfg)
+	}
+	e.w.must(err)
+	e.check(what+", recovered", seen, saying(nil, o.Torn))
+	if o.State == Torn {
+		return "torn"
+	}
+	if o.State != Before {
+		e.own(what + ", recovered")
+	}
+	if names[o.State] == "" {
+		e.fail("%s: %v", what, o)
+	}
+	return names[o.State]
+}
+
+// undo undoes beside the editor. What it takes back is in the receipt.
+func (e *editor) undo() string {
+	e.reviewed()
+	seen := map[string]bool{}
+	for line := range e.w.linesIn(e.w.store, false) {
+		seen[line] = true // and may be there again
+	}
+	var err error
+	if e.mayCrash(func() { err = e.w.undo() }) {
+		return e.recovered("undo", seen, map[State]string{After: "undo refused", Undone: "undone"})
+	}
+	e.check("undo", seen, saying(err, nil))
+	if err != nil {
+		return e.recovered("undo refused", seen, map[State]string{After: "undo refused"})
+	}
+	e.own("undone")
+	return "undone"
 }

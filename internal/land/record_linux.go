@@ -31,8 +31,9 @@ type record struct {
 	// Carried marks what lies in such a directory that moves: by the time of
 	// its own flip it has been renamed, and has another ctime.
 	Carried bool            `json:"carried,omitempty"`
-	Old     *object         `json:"old,omitempty"` // what the tree has; for a move, at From
-	New     *object         `json:"new,omitempty"` // what was staged; for an attr, what it becomes
+	Old     *object         `json:"old,omitempty"`   // what the tree has; for a move, at From
+	Below   *Tally          `json:"below,omitempty"` // what is in Old, where it is a directory that goes
+	New     *object         `json:"new,omitempty"`   // what was staged; for an attr, what it becomes
 	Target  string          `json:"target,omitempty"`
 	Link    string          `json:"link,omitempty"` // the file in the tree that it is another name of
 	Sum     []byte          `json:"sum,omitempty"`
@@ -57,12 +58,17 @@ func (r *record) hasSum() bool { return len(r.Sum) > 0 }
 // flips says whether the record stands for a flip of its own.
 func (r *record) flips() bool { return !r.Inside && (r.Op == Put || r.Op == Remove) }
 
+// displacesDir says whether it takes a directory away as a whole.
+func (r *record) displacesDir() bool { return r.flips() && !r.Entrywise && r.Old.isDir() }
+
 // left is what a flip left behind: at the path, and in the slot. There is one
 // for each record, in the same order.
 type left struct {
 	N    int     `json:"n"`
 	Now  *object `json:"now,omitempty"`
 	Slot *object `json:"slot,omitempty"`
+	// Below is what is in Slot, where that is a directory.
+	Below Tally `json:"below,omitzero"`
 }
 
 func (j *journal) addRecord(r record) error {

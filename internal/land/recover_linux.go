@@ -68,7 +68,7 @@ func outcome(state State, torn []forkbox.Caution) Outcome {
 // rollback takes a landing that is not done back to where it came from, and
 // leaves no trace of it, but where somebody changed the tree meanwhile.
 func (s *site) rollback() ([]forkbox.Caution, error) {
-	d := &driver{site: s, to: false, skip: map[int]bool{}}
+	d := &driver{site: s, to: false, skip: map[int]bool{}, turned: map[int]bool{}}
 	err := s.who.do(func() error {
 		// A new directory in which somebody made a file stays where it is.
 		if err := d.inspectLanded(); err != nil {
@@ -87,7 +87,7 @@ func (s *site) rollback() ([]forkbox.Caution, error) {
 		return nil, err
 	}
 	if len(d.torn) == 0 {
-		if err := s.tellPutBack(); err != nil {
+		if err := d.tellPutBack(); err != nil {
 			return nil, err
 		}
 		// From here on, that something staged is missing means nothing.
@@ -100,23 +100,24 @@ func (s *site) rollback() ([]forkbox.Caution, error) {
 }
 
 // tellPutBack tells of everything that was moved away and put back: that it
-// has new times is our doing.
-func (s *site) tellPutBack() error {
-	if s.cfg.PutBack == nil {
+// has new times is our doing. What was never moved away, or is not what it was,
+// is none of our doing.
+func (d *driver) tellPutBack() error {
+	if d.cfg.PutBack == nil {
 		return nil
 	}
-	return each(s.plan.forward(0, s.plan.size), func(r *record) error {
-		if r.Inside && r.Link == "" {
+	return each(d.plan.forward(0, d.plan.size), func(r *record) error {
+		at, was := r.before(), r.Old
+		switch {
+		case r.Link != "":
+			at, was = r.Link, r.New // it had another name for a while
+		case !d.turned[r.N]:
 			return nil
 		}
-		at := left{}
-		path := r.before()
-		if r.Link != "" {
-			path = r.Link // it had another name for a while
-		}
-		err := s.who.do(func() (err error) { at.Now, err = s.tree.look(path); return err })
-		if err == nil && at.Now != nil {
-			s.cfg.PutBack(entryOf(r, &at))
+		var now *object
+		err := d.who.do(func() (err error) { now, err = d.tree.look(at); return err })
+		if err == nil && was.asBefore(now) {
+			d.cfg.PutBack(entryOf(r, &left{Now: now}))
 		}
 		return nil
 	})
@@ -138,7 +139,7 @@ func (s *site) reland() ([]forkbox.Caution, error) {
 		return d.torn, mark(s.dir, marker{Stage: torn, Torn: d.torn})
 	}
 	if err == nil {
-		err = s.conclude(done, leftFile, lefts)
+		err = s.conclude(done, leftFile, following(lefts, s.landedAgain))
 	}
 	if err != nil {
 		return nil, err

@@ -15,20 +15,22 @@ import (
 // site is what everything that is done to a landing needs: its journals, its
 // staging directories, and the tree.
 type site struct {
-	cfg     Config
-	dir     *os.File // cfg.Dir
-	name    string   // of the staging directories
-	who     *actor
-	tree    tree
-	places  []*place
-	noted   *journal // the places
-	plan    *journal // the records
-	parts   *journal // what is in directories that are moved entrywise
-	ranges  map[int]span
-	moved   []*record      // the moves, once they were read
-	touched map[inode]bool // files whose ctime this landing itself changes
-	reached *reach         // nil: not known, an earlier process did it
-	extra   map[uint64]int // open directories of filesystems that have no place
+	cfg      Config
+	dir      *os.File // cfg.Dir
+	name     string   // of the staging directories
+	who      *actor
+	tree     tree
+	places   []*place
+	noted    *journal // the places
+	plan     *journal // the records
+	parts    *journal // what is in directories that are moved entrywise
+	ranges   map[int]span
+	moved    []*record         // the moves, once they were read
+	touched  map[inode]bool    // files whose ctime this landing itself changes
+	reached  *reach            // nil: not known, an earlier process did it
+	extra    map[uint64]int    // open directories of filesystems that have no place
+	weights  map[inPlace]Tally // what is in the directories that are kept
+	movedOut map[int]Tally     // of what a record displaces, what was moved out of it before
 }
 
 // span is a part of a journal.
@@ -51,7 +53,7 @@ func newSite(cfg Config) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{cfg: cfg, name: ".forkbox-" + filepath.Base(cfg.Dir), who: who, ranges: map[int]span{}, touched: map[inode]bool{}, extra: map[uint64]int{}}
+	s := &site{cfg: cfg, name: ".forkbox-" + filepath.Base(cfg.Dir), who: who, ranges: map[int]span{}, touched: map[inode]bool{}, extra: map[uint64]int{}, movedOut: map[int]Tally{}}
 	s.tree.root = int(cfg.Root.Fd())
 	return s, nil
 }

@@ -47,6 +47,14 @@ func TestTornLeavesEditsAlone(t *testing.T) {
 		"inside made":    {func(w *world) { w.write("/tree/b", "later") }, "/tree/b", ""},
 		"inside edited":  {func(w *world) { w.write("/tree/a", "later") }, "/tree/a", ""},
 		"inside deeper":  {func(w *world) { w.write("/tree/sub/deep/b", "later") }, "/tree/sub/deep", ""},
+		"inside replaced": {func(w *world) {
+			w.write("/tree/later", "later")
+			w.must(os.Rename(w.at("/tree/later"), w.at("/tree/a")))
+		}, "/tree/a", ""},
+		"deeper replaced": {func(w *world) {
+			w.write("/later", "later")
+			w.must(os.Rename(w.at("/later"), w.at("/tree/sub/in")))
+		}, "/tree/sub/in", ""},
 		"place of a mvd": {func(w *world) { w.write("/m", "later") }, "/m", "old m/x"},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
@@ -54,7 +62,7 @@ func TestTornLeavesEditsAlone(t *testing.T) {
 			for _, p := range []string{"f", "rm", "other", "m/x"} {
 				w.write("/"+p, "old "+p)
 			}
-			items := []Item{w.put("/f", "ours"), w.put("/new", "ours"), w.put("/other", "ours"), w.remove("/rm"), w.move("/m", "/to"), w.putDir("/tree", 0o755), w.put("/tree/a", "ours"), w.putDir("/tree/sub", 0o755)}
+			items := []Item{w.put("/f", "ours"), w.put("/new", "ours"), w.put("/other", "ours"), w.remove("/rm"), w.move("/m", "/to"), w.putDir("/tree", 0o755), w.put("/tree/a", "ours"), w.putDir("/tree/sub", 0o755), w.put("/tree/sub/in", "ours")}
 			w.crashBeforeDone(func() { w.must(w.land(items...)) })
 			c.edit(w)
 			for range 2 {

@@ -99,7 +99,56 @@ func (d *driver) turnFlip(r *record, l *left, f sighting) error {
 	if err := d.swap(dir, name, f.here, r, f.there); err != nil {
 		return err
 	}
+	if d.turned != nil {
+		d.turned[r.N] = true
+	}
+	if d.force == nil && f.here != nil {
+		if err := d.sameCame(r, l, f.here); err != nil {
+			return err
+		}
+	}
 	return d.mend(r.Path, r.settled(d.to, l))
+}
+
+// sameCame looks at what a turn took away. When that is not what was seen
+// right before, somebody was quicker, and gets it back.
+func (d *driver) sameCame(r *record, l *left, seen *object) error {
+	why, err := d.mustStay(&d.places[r.Place].tree, "/"+r.Slot, l, seen)
+	if err != nil || why == "" {
+		return err
+	}
+	f, err := d.sight(r, l)
+	if err != nil {
+		return err
+	}
+	dir, name, err := d.tree.parent(r.Path)
+	if err == nil {
+		err = d.swap(dir, name, f.here, r, f.there)
+	}
+	if err != nil {
+		return err
+	}
+	return conflict(opRecover, r.Path, d.kept(r, why))
+}
+
+// mustStay says why what is somewhere, and was seen there or elsewhere, is not
+// to be taken away, or was not.
+func (d *driver) mustStay(t *tree, p string, l *left, seen *object) (string, error) {
+	now, err := t.look(p)
+	if err != nil {
+		return "", err
+	}
+	if !seen.asBefore(now) {
+		return "it was changed meanwhile", nil
+	}
+	if l == nil || !seen.isDir() || !seen.is(l.Slot) {
+		return "", nil
+	}
+	below, err := d.tallyAt(t, p, "")
+	if err == nil && below != l.Below {
+		return "something in it was changed meanwhile", nil
+	}
+	return "", err
 }
 
 // hasLanded says on which side a flip is. Before the landing was done, what
@@ -136,8 +185,16 @@ func (d *driver) mayTurn(r *record, l *left, here *object) string {
 	switch {
 	case ours == nil && here != nil:
 		return "something new is there"
+	case ours != nil && r.Link != "" && ours.is(here) && ours.sameContent(here):
+		return ""
 	case ours != nil && !ours.asBefore(here):
 		return "it was changed meanwhile"
+	case ours.isDir() && l != nil:
+		why, err := d.mustStay(&d.tree, r.Path, l, here)
+		if err != nil {
+			return err.Error()
+		}
+		return why
 	}
 	return ""
 }

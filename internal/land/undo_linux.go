@@ -77,7 +77,10 @@ func (s *site) undo(ctx context.Context, force func(string) bool) error {
 	d := &driver{site: s, to: false, force: force}
 	err = s.who.do(func() error { return s.back(s.cancellable(ctx, d.visitor()), lefts) })
 	if err == nil {
-		err = s.conclude(undone, undoneFile, nil)
+		err = s.mayHaveUndone(lefts, force)
+	}
+	if err == nil {
+		err = s.conclude(undone, undoneFile, following(lefts, s.undoneLeft))
 	}
 	if err != nil {
 		return s.undoFailed(err)
@@ -93,7 +96,7 @@ func (s *site) undoFailed(cause error) error {
 		return errors.Join(cause, forkbox.Errorf(forkbox.Internal, opUndo, "go back: %w", err).Hint("it is tried again at the next start"))
 	}
 	if len(torn) > 0 {
-		return errors.Join(cause, tornError(torn))
+		return tornError(opUndo, cause, torn)
 	}
 	return cause
 }
@@ -126,6 +129,31 @@ func (s *site) mayUndo(lefts *journal, force func(string) bool) error {
 		return nil
 	}
 	return refusal.Hint("name the paths that may be overwritten; what is there now is kept")
+}
+
+// mayHaveUndone looks again, now that what was landed is out of reach: it has
+// to be what mayUndo saw.
+func (s *site) mayHaveUndone(lefts *journal, force func(string) bool) error {
+	refusal := forkbox.Errorf(forkbox.Conflict, opUndo, "the tree changed at the very moment")
+	in := &inspection{site: s, slots: true}
+	in.report = func(_ *record, p, why string) {
+		if !force(p) {
+			refusal.About(p, why)
+		}
+	}
+	in.judge = func(r *record, was *left) (string, error) {
+		switch {
+		case !r.flips() && !r.Inside:
+			return "", nil
+		case r.New == nil: // it had removed something, and something is there again
+			was = &left{}
+		}
+		return s.changedIn(&s.places[r.Place].tree, "/"+r.Slot, r, was)
+	}
+	if err := s.who.do(func() error { return in.run(lefts) }); err != nil || len(refusal.Items) == 0 {
+		return err
+	}
+	return refusal
 }
 
 // freeingMoves finds the moves from where this landing did something else as

@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/land"
@@ -36,6 +37,7 @@ func (p *Plan) directoryDeletion(e *Entry, old forkbox.Node, whole func() (Step,
 	var drifted string
 	var kept []string
 	var all []land.Item
+	var below land.Tally
 	err := e.Sides.Below(func(path string, n forkbox.Node, isKept bool) error {
 		switch {
 		case isKept:
@@ -44,8 +46,9 @@ func (p *Plan) directoryDeletion(e *Entry, old forkbox.Node, whole func() (Step,
 		case drifted == "" && p.View.sinceBelow(path, n):
 			drifted = path
 		}
-		id := n.Identity
-		all = append(all, land.Item{Path: path, Op: land.Remove, Expect: &id, Node: forkbox.Node{Mode: n.Mode}})
+		below.Add(rel(path, e.Path), n)
+		n.Xattrs, n.Target = nil, ""
+		all = append(all, land.Item{Path: path, Op: land.Remove, Node: n})
 		return nil
 	})
 	if err != nil {
@@ -56,6 +59,8 @@ func (p *Plan) directoryDeletion(e *Entry, old forkbox.Node, whole func() (Step,
 		return p.impossible(e, fmt.Sprintf("it is a directory in reality and holds %q: the box was not shown that, and it cannot be replaced", kept[0]))
 	case len(kept) > 0:
 		whole = func() (Step, error) { return Step{Items: around(all, kept)}, nil }
+	default:
+		whole = with(whole, &below)
 	}
 	if p.unresolved(e) {
 		return p.conflict(e, "the box deleted it, and a sync left that undecided", whole)
@@ -65,6 +70,21 @@ func (p *Plan) directoryDeletion(e *Entry, old forkbox.Node, whole func() (Step,
 	}
 	return whole()
 }
+
+// with has what is planned for a directory go by what was seen in it: what
+// comes into it from now on is not meant.
+func with(whole func() (Step, error), below *land.Tally) func() (Step, error) {
+	return func() (Step, error) {
+		s, err := whole()
+		for i := range s.Items {
+			s.Items[i].Below = below
+		}
+		return s, err
+	}
+}
+
+// rel is a path from a directory that it is in.
+func rel(path, dir string) string { return strings.TrimPrefix(strings.TrimPrefix(path, dir), "/") }
 
 // around deletes everything but what is kept and the directories it lies in:
 // of each subtree without such a thing, the top.
@@ -80,9 +100,11 @@ func around(all []land.Item, kept []string) []land.Item {
 	var items []land.Item
 	for _, item := range all {
 		if n := len(items); n > 0 && forkbox.Within(item.Path, items[n-1].Path) {
+			items[n-1].Below.Add(rel(item.Path, items[n-1].Path), item.Node)
 			continue // goes with its directory
 		}
 		if !holds(item.Path) {
+			item.Expect, item.Below = &item.Node.Identity, &land.Tally{}
 			items = append(items, item)
 		}
 	}
