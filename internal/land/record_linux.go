@@ -58,9 +58,6 @@ func (r *record) hasSum() bool { return len(r.Sum) > 0 }
 // flips says whether the record stands for a flip of its own.
 func (r *record) flips() bool { return !r.Inside && (r.Op == Put || r.Op == Remove) }
 
-// displacesDir says whether it takes a directory away as a whole.
-func (r *record) displacesDir() bool { return r.flips() && !r.Entrywise && r.Old.isDir() }
-
 // left is what a flip left behind: at the path, and in the slot. There is one
 // for each record, in the same order.
 type left struct {

@@ -42,11 +42,11 @@ func TestTornLeavesEditsAlone(t *testing.T) {
 			w.write("/g", "later")
 			w.must(os.Rename(w.at("/g"), w.at("/f")))
 		}, "/f", "old f"},
-		"added edited":   {func(w *world) { w.write("/new", "later") }, "/new", ""},
-		"removed made":   {func(w *world) { w.write("/rm", "later") }, "/rm", "old rm"},
-		"inside made":    {func(w *world) { w.write("/tree/b", "later") }, "/tree/b", ""},
-		"inside edited":  {func(w *world) { w.write("/tree/a", "later") }, "/tree/a", ""},
-		"inside deeper":  {func(w *world) { w.write("/tree/sub/deep/b", "later") }, "/tree/sub/deep", ""},
+		"added edited":  {func(w *world) { w.write("/new", "later") }, "/new", ""},
+		"removed made":  {func(w *world) { w.write("/rm", "later") }, "/rm", "old rm"},
+		"inside made":   {func(w *world) { w.write("/tree/b", "later") }, "/tree/b", ""},
+		"inside edited": {func(w *world) { w.write("/tree/a", "later") }, "/tree/a", ""},
+		"inside deeper": {func(w *world) { w.write("/tree/sub/deep/b", "later") }, "/tree/sub/deep", ""},
 		"inside replaced": {func(w *world) {
 			w.write("/tree/later", "later")
 			w.must(os.Rename(w.at("/tree/later"), w.at("/tree/a")))
