@@ -66,12 +66,18 @@ func (s *site) landedLeft(r *record) (l left, err error) {
 	case r.flips():
 		l.Slot, err = s.displaced(r)
 		l.Below = s.weights[inPlace{r.Place, r.Slot}]
-	case r.Link != "": // it has another name, and so another time
-		if other, _ := s.tree.look(r.Link); r.New.is(other) && r.New.sameContent(other) {
-			l.Slot = other
-		}
+	case r.Link != "":
+		l.Slot = s.linked(r)
 	}
 	return l, err
+}
+
+// linked is the file that a record is another name of: so it has another time.
+func (s *site) linked(r *record) *object {
+	if other, err := s.tree.look(r.Link); err == nil && r.New.is(other) && r.New.sameContent(other) {
+		return other
+	}
+	return nil
 }
 
 // putBy is what a landing put at a record's path; nil is nothing.
@@ -178,6 +184,8 @@ func (s *site) undoneLeft(r *record, was *left) left {
 		l.Now = s.own(r.before(), s.returned(r, was))
 	case r.Op == Attr || r.Op == Move:
 		l.Now = s.own(r.before(), s.stays(r, r.before()))
+	case r.Link != "":
+		l.Slot = s.linked(r)
 	}
 	return l
 }

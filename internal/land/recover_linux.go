@@ -55,6 +55,9 @@ func (s *site) decide(m marker) (Outcome, error) {
 	if m.Expired {
 		return Outcome{State: state}, s.clearOld()
 	}
+	if state == Undone {
+		return Outcome{State: state}, s.settleUndone()
+	}
 	return Outcome{State: state}, s.settle(!m.Discard)
 }
 
@@ -94,7 +97,10 @@ func (s *site) rollback() ([]forkbox.Caution, error) {
 		if err := mark(s.dir, marker{Stage: rolledBack}); err != nil {
 			return nil, err
 		}
-		return nil, s.discard()
+		if err := s.discard(); err != nil {
+			return nil, err
+		}
+		return nil, d.tellLinked()
 	}
 	return d.torn, mark(s.dir, marker{Stage: torn, Torn: d.torn})
 }
@@ -108,10 +114,7 @@ func (d *driver) tellPutBack() error {
 	}
 	return each(d.plan.forward(0, d.plan.size), func(r *record) error {
 		at, was := r.before(), r.Old
-		switch {
-		case r.Link != "":
-			at, was = r.Link, r.New // it had another name for a while
-		case !d.turned[r.N]:
+		if !d.turned[r.N] {
 			return nil
 		}
 		var now *object
@@ -121,6 +124,28 @@ func (d *driver) tellPutBack() error {
 		}
 		return nil
 	})
+}
+
+// tellLinked tells of the files again that had another name until now. The
+// journal is gone by name only.
+func (s *site) tellLinked() error {
+	return each(s.plan.forward(0, s.plan.size), func(r *record) error {
+		if r.Link == "" {
+			return nil
+		}
+		return s.who.do(func() error {
+			s.tellLink(r)
+			return nil
+		})
+	})
+}
+
+// tellLink tells, from within do, of a file that a name was taken from: its
+// time is our doing.
+func (s *site) tellLink(r *record) {
+	if now := s.linked(r); now != nil && sameAttrs(r.New, now) && s.cfg.PutBack != nil {
+		s.who.beside(func() { s.cfg.PutBack(entryOf(r, &left{Now: now})) })
+	}
 }
 
 // reland takes an undo that is not done back to where it came from.

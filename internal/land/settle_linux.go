@@ -150,6 +150,35 @@ func (s *site) settle(keep bool) error {
 	return forkbox.Wrap(opLand, s.forget())
 }
 
+// settleUndone tidies up after an undo. A name that was put for a file which
+// the tree still has is nothing to keep: it would only be counted there.
+func (s *site) settleUndone() error {
+	err := s.who.do(func() error { return each(s.plan.forward(0, s.plan.size), s.dropName) })
+	return besides(err, s.settle(true))
+}
+
+func (s *site) dropName(r *record) error {
+	if r.Link == "" || s.places[r.Place].fd < 0 {
+		return nil
+	}
+	there, err := s.places[r.Place].lookSlot(r.Slot)
+	if err != nil || there == nil {
+		return err
+	}
+	dir, name, err := s.places[r.Place].slot(r.Slot)
+	if err != nil {
+		return err
+	}
+	if now, err := s.tree.look(r.Link); err != nil || !there.is(now) || now.Nlink < 2 {
+		return err
+	}
+	if err := (handle{dir, false}).writable(func() error { return unlink(dir, name, 0) }); err != nil {
+		return err
+	}
+	s.tellLink(r)
+	return nil
+}
+
 // stow moves the staging directories into the landing's own directory, out of
 // the user's sight. One on another filesystem stays where it is.
 func (s *site) stow() error {

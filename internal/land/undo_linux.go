@@ -85,7 +85,7 @@ func (s *site) undo(ctx context.Context, force func(string) bool) error {
 	if err != nil {
 		return s.undoFailed(err)
 	}
-	_ = s.settle(true) // tidying; Recover does it too
+	_ = s.settleUndone() // tidying; Recover does it too
 	return nil
 }
 

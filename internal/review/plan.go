@@ -29,8 +29,9 @@ type Plan struct {
 	Left      int // changes that were selected and are not landed
 
 	hunks   map[string]forkbox.HunkSelection
-	moved   []forkbox.Move  // directories
-	several map[string]bool // paths of files that land and have other names
+	moved   []forkbox.Move                // directories
+	several map[string]bool               // paths of files that land and have other names
+	landed  map[forkbox.Identity][]string // the paths of the box's files that landed before, by inode
 }
 
 // Step is what an apply does for one change.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/forkbox/forkbox"
@@ -38,6 +39,10 @@ func (p *Plan) put(e *Entry, expect *forkbox.Identity) (Step, error) {
 	if n.Mode.IsRegular() {
 		item.Content = e.Sides.OpenNew
 	}
+	if other := p.landedName(e, n); other != "" {
+		item.Link = other
+		return Step{Items: []land.Item{item}}, nil
+	}
 	if e.Link != "" && !p.linkable(e, n) {
 		if e.Kind == forkbox.Linked {
 			p.Left++ // it is nothing but a link to what does not land
@@ -52,6 +57,34 @@ func (p *Plan) put(e *Entry, expect *forkbox.Identity) (Step, error) {
 		p.several[e.Path] = true
 	}
 	return Step{Items: []land.Item{item}}, nil
+}
+
+// landedName is another name of the box's file that landed before and that
+// reality still has as it landed: this one becomes a link to it, whichever of
+// them the box made first.
+func (p *Plan) landedName(e *Entry, n forkbox.Node) string {
+	if n.Nlink < 2 || n.Mode.IsDir() {
+		return ""
+	}
+	if p.landed == nil {
+		p.landed = map[forkbox.Identity][]string{}
+		for at, m := range p.View.Marks {
+			if m.Whole && !m.Deleted && m.Reality.Ctime != 0 {
+				id := forkbox.Identity{Dev: m.Box.Dev, Ino: m.Box.Ino}
+				p.landed[id] = append(p.landed[id], at)
+			}
+		}
+	}
+	names := p.landed[forkbox.Identity{Dev: n.Dev, Ino: n.Ino}]
+	slices.Sort(names)
+	for _, at := range names {
+		other := *e
+		other.Link = at
+		if at != e.Path && !p.several[at] && p.linkable(&other, n) {
+			return at
+		}
+	}
+	return ""
 }
 
 // linkable says whether a hard link to another path of the box gives in reality
