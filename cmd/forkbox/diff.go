@@ -53,6 +53,7 @@ apply --reviewed: it is refused when the box has changed since.`,
 	flags.BoolVar(&d.all, "all", false, "system and noise too")
 	flags.StringVar(&d.against, "against", "", "compare with this `box`, or BOX@SNAPSHOT, not with reality")
 	flags.BoolVar(&d.noPager, "no-pager", false, "no pager")
+	flags.BoolVar(&d.raw, "raw", false, "with -p: also to a terminal as in a pipe, control sequences and all")
 	cmd.MarkFlagsMutuallyExclusive("name-only", "stat", "patch")
 	cmd.RegisterFlagCompletionFunc("against", a.completeRefs(0))
 	return cmd
@@ -60,9 +61,10 @@ apply --reviewed: it is refused when the box has changed since.`,
 
 type differ struct {
 	*app
-	patch, stat, nameOnly, nul, all, noPager bool
-	against                                  string
-	at                                       place
+	patch, stat, nameOnly, nul, all, noPager, raw bool
+
+	against string
+	at      place
 }
 
 // listing writes changes in one of the forms that diff has.
@@ -121,7 +123,7 @@ func (d *differ) listing(out *bufio.Writer) listing {
 	case d.stat:
 		return newStatTable(out, d.stdout, d.at)
 	case d.patch:
-		return &patchList{out: out, at: d.at, colour: takesColour(d.stdout), terminal: isTerminal(d.stdout)}
+		return &patchList{out: out, at: d.at, colour: takesColour(d.stdout) && !d.raw, terminal: isTerminal(d.stdout) && !d.raw}
 	}
 	return &changeList{out: out, tty: d.stdout, at: d.at}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
@@ -10,14 +12,17 @@ import (
 )
 
 func (a *app) logsVerb() *cobra.Command {
-	var follow bool
+	l := &logPrinter{app: a, begun: map[string][]byte{}}
 	cmd := &cobra.Command{
-		Use:   "logs [-f] BOX [EXEC]",
+		Use:   "logs [-f] [--raw] BOX [EXEC]",
 		Short: "Print the output of a command that ran in a box",
 		Long: `Print what an exec wrote: stdout to stdout, stderr to stderr. Without EXEC it is
 the latest of the box. Output is kept up to a cap; when some was dropped, a note
 on stderr says how much. Another says what ended the command, where that was not
 the command itself.
+
+On a terminal what would control it is shown as less does, unless with --raw; in a
+pipe everything is as it was written.
 
 With --json: {"exec":{…},"records":[…]}, the data in base64.`,
 		Example:           "  forkbox logs try\n  forkbox logs -f try 3",
@@ -29,10 +34,11 @@ With --json: {"exec":{…},"records":[…]}, the data in base64.`,
 			if err != nil {
 				return err
 			}
-			return a.logs(cmd.Context(), c, exec, follow)
+			return l.print(cmd.Context(), c, exec)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the command ends")
+	cmd.Flags().BoolVarP(&l.follow, "follow", "f", false, "go on until the command ends")
+	cmd.Flags().BoolVar(&l.raw, "raw", false, "also to a terminal as it was written")
 	return cmd
 }
 
@@ -51,15 +57,55 @@ func findExec(ctx context.Context, c *client.Client, args []string) (forkbox.Exe
 	return execs[len(execs)-1], nil
 }
 
-func (a *app) logs(ctx context.Context, c *client.Client, exec forkbox.Exec, follow bool) error {
+// logPrinter prints what an exec wrote.
+type logPrinter struct {
+	*app
+	follow, raw bool
+	begun       map[string][]byte // by stream: a character of which the rest is in the next record
+}
+
+// write escapes what would control a terminal.
+func (a *logPrinter) write(r forkbox.LogRecord) error {
+	if a.raw || !isTerminal(streamOf(r)) {
+		return a.writeRecord(r)
+	}
+	text := append(a.begun[r.Stream], r.Data...)
+	whole := len(text)
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				whole -= n
+			}
+			break
+		}
+	}
+	a.begun[r.Stream] = slices.Clone(text[whole:])
+	r.Data = []byte(visible(text[:whole]))
+	return a.writeRecord(r)
+}
+
+// finish shows what never became a character.
+func (a *logPrinter) finish() error {
+	for stream, rest := range a.begun {
+		if err := a.writeRecord(forkbox.LogRecord{Stream: stream, Data: []byte(visible(rest))}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *logPrinter) print(ctx context.Context, c *client.Client, exec forkbox.Exec) error {
 	records := []forkbox.LogRecord{}
-	err := c.Logs(ctx, exec.Box, exec.ID, follow, func(r forkbox.LogRecord) error {
+	err := c.Logs(ctx, exec.Box, exec.ID, a.follow, func(r forkbox.LogRecord) error {
 		if a.json {
 			records = append(records, r)
 			return nil
 		}
-		return a.writeRecord(r)
+		return a.write(r)
 	})
+	if err == nil {
+		err = a.finish()
+	}
 	if err != nil {
 		return err
 	}
@@ -79,10 +125,13 @@ func (a *app) logs(ctx context.Context, c *client.Client, exec forkbox.Exec, fol
 }
 
 func (a *app) writeRecord(r forkbox.LogRecord) error {
-	out := os.Stdout
-	if r.Stream == "stderr" {
-		out = os.Stderr
-	}
-	_, err := out.Write(r.Data)
+	_, err := streamOf(r).Write(r.Data)
 	return forkbox.Wrap("print the output", err)
+}
+
+func streamOf(r forkbox.LogRecord) *os.File {
+	if r.Stream == "stderr" {
+		return os.Stderr
+	}
+	return os.Stdout
 }

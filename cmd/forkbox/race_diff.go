@@ -34,6 +34,7 @@ What checks and metrics wrote is not in it: an approach is what its steps left.`
 	flags.BoolVarP(&d.nul, "null", "z", false, "with --name-only: end names with NUL, quote nothing")
 	flags.BoolVar(&d.all, "all", false, "system and noise too")
 	flags.BoolVar(&d.noPager, "no-pager", false, "no pager")
+	flags.BoolVar(&d.raw, "raw", false, "with -p: also to a terminal as in a pipe, control sequences and all")
 	cmd.MarkFlagsMutuallyExclusive("name-only", "stat", "patch")
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
 	"slices"
@@ -22,6 +23,7 @@ const leastForm = 8
 func forms(value []byte) [][]byte {
 	encoded := []string{hex.EncodeToString(value), strings.ToUpper(hex.EncodeToString(value))}
 	text := string(value)
+	encoded = append(encoded, percent(value, "%%%02X"), percent(value, "%%%02x"))
 	encoded = append(encoded, url.QueryEscape(text), url.PathEscape(text), html.EscapeString(text))
 	if utf8.ValidString(text) {
 		encoded = append(encoded, jsonForms(text)...)
@@ -39,6 +41,15 @@ func forms(value []byte) [][]byte {
 		}
 	}
 	return list
+}
+
+// percent writes every byte in URL encoding, also those that need none.
+func percent(value []byte, as string) string {
+	var b strings.Builder
+	for _, c := range value {
+		fmt.Fprintf(&b, as, c)
+	}
+	return b.String()
 }
 
 // base64Core is what base64 of something that has the value in it has in it,
