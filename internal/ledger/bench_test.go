@@ -12,7 +12,7 @@ import (
 
 // BenchmarkLife is what the ledger costs from create to rm: seven writes.
 func BenchmarkLife(b *testing.B) {
-	l := open(b, filepath.Join(b.TempDir(), "ledger.db"))
+	l := opened(b, filepath.Join(b.TempDir(), "ledger.db"))
 	defer l.Close()
 	for i := 0; b.Loop(); i++ {
 		box := ledgertest.Box(fmt.Sprintf("%012x", i), "one", 1)
@@ -35,7 +35,7 @@ func BenchmarkLife(b *testing.B) {
 func BenchmarkFind(b *testing.B) {
 	for _, n := range []int{10, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			l := open(b, filepath.Join(b.TempDir(), "ledger.db"))
+			l := opened(b, filepath.Join(b.TempDir(), "ledger.db"))
 			defer l.Close()
 			for i := range n {
 				check(b, l.AddBox(b.Context(), ledgertest.Box(fmt.Sprintf("%012x", i), fmt.Sprintf("box-%05d", i), 1)))

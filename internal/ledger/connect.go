@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"modernc.org/sqlite"
@@ -82,6 +83,16 @@ func damaged(err error) bool {
 		return true
 	}
 	return false
+}
+
+// noRoom says whether an error can come of a full disk: where SQLite needs a
+// file to open another one it does not say so plainly.
+func noRoom(err error) bool {
+	switch resultCode(err) & 0xff {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
+		return true
+	}
+	return errors.Is(err, syscall.ENOSPC)
 }
 
 // resultCode is SQLite's extended result code, 0 when err has none.

@@ -80,7 +80,7 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 		t.Fatalf("the writer ended after %d boxes", len(written))
 	}
 
-	l := open(t, path)
+	l := opened(t, path)
 	defer l.Close()
 	for _, id := range written {
 		b, err := l.Box(t.Context(), id)

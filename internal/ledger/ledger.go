@@ -24,6 +24,7 @@ type SQLite struct {
 	// Go mutex is cheaper than for a file lock. Others read, so that listing
 	// ten thousand boxes does not hold up a box that is being started.
 	write, read *sql.DB
+	path        string
 	stmts       statements
 	envs        environments
 	pruning     pruning
@@ -34,14 +35,25 @@ var _ forkbox.Ledger = (*SQLite)(nil)
 // Open opens the ledger at path, makes it when there is none, and brings an
 // older one up to date.
 func Open(ctx context.Context, path string) (*SQLite, error) {
-	write, read, err := connect(path)
+	l, err := open(ctx, path)
+	if noRoom(err) && makeRoom(path+"-wal") {
+		l, err = open(ctx, path)
+	}
 	if err != nil {
 		return nil, openError(path, err)
 	}
-	l := &SQLite{write: write, read: read}
+	return l, nil
+}
+
+func open(ctx context.Context, path string) (*SQLite, error) {
+	write, read, err := connect(path)
+	if err != nil {
+		return nil, err
+	}
+	l := &SQLite{write: write, read: read, path: path}
 	if err := l.ready(ctx); err != nil {
-		l.Close()
-		return nil, openError(path, err)
+		_ = l.closeAll()
+		return nil, err
 	}
 	return l, nil
 }
@@ -50,11 +62,23 @@ func (l *SQLite) ready(ctx context.Context) error {
 	if err := migrate(ctx, l.write); err != nil {
 		return err
 	}
-	return l.stmts.prepare(ctx, l.write, l.read)
+	if err := l.stmts.prepare(ctx, l.write, l.read); err != nil {
+		return err
+	}
+	return l.keepReserve(ctx)
 }
 
 // Close writes back what is in the log and closes the file.
 func (l *SQLite) Close() error {
+	err := errors.Join(l.stmts.close(), l.read.Close())
+	done := l.writtenBack()
+	if err = errors.Join(err, l.write.Close()); err == nil && done {
+		err = blank(l.path + "-wal")
+	}
+	return err
+}
+
+func (l *SQLite) closeAll() error {
 	return errors.Join(l.stmts.close(), l.read.Close(), l.write.Close())
 }
 

@@ -16,11 +16,11 @@ import (
 func TestLedger(t *testing.T) {
 	ledgertest.Run(t, func(t *testing.T) forkbox.Ledger {
 		// A name that a URL would have to quote.
-		return open(t, filepath.Join(t.TempDir(), "led ger?#%41.db"))
+		return opened(t, filepath.Join(t.TempDir(), "led ger?#%41.db"))
 	})
 }
 
-func open(t testing.TB, path string) *SQLite {
+func opened(t testing.TB, path string) *SQLite {
 	t.Helper()
 	l, err := Open(context.Background(), path)
 	if err != nil {
@@ -34,7 +34,7 @@ func TestFilesArePrivate(t *testing.T) {
 		t.Skip("no such modes")
 	}
 	dir := t.TempDir()
-	l := open(t, filepath.Join(dir, "ledger.db"))
+	l := opened(t, filepath.Join(dir, "ledger.db"))
 	defer l.Close()
 	if err := l.AddBox(t.Context(), ledgertest.Box("aaaaaaaaaaaa", "one", 1)); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 }
 
 func fromTheFuture(t *testing.T, path string) {
-	open(t, path).Close()
+	opened(t, path).Close()
 	db, err := sql.Open("sqlite", source(path, false))
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func fill(t *testing.T, path string) {
 // A box is found by its beginning with an index each for name and id, or a
 // prefix costs more with every box at rest (promise 9).
 func TestFindUsesIndexes(t *testing.T) {
-	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	l := opened(t, filepath.Join(t.TempDir(), "ledger.db"))
 	defer l.Close()
 	find := plan(t, l, sqlFind, 1, "a", "b", 2)
 	for _, want := range []string{"(owner_uid=? AND name>? AND name<?)", "(id>? AND id<?)"} {

@@ -28,7 +28,7 @@ func TestOpenSaysWhyItCannotWrite(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(mounted(t), "ledger.db")
-			l := open(t, path)
+			l := opened(t, path)
 			if err := l.AddBox(t.Context(), ledgertest.Box("aaaaaaaaaaaa", "one", 1)); err != nil {
 				t.Fatal(err)
 			}
@@ -40,7 +40,7 @@ func TestOpenSaysWhyItCannotWrite(t *testing.T) {
 			if !errors.As(err, &e) || !strings.Contains(strings.Join(e.Hints, " "), c.words) {
 				t.Fatalf("got %v with the hints %v, want %q", err, e, c.words)
 			}
-			l = open(t, path)
+			l = opened(t, path)
 			defer l.Close()
 			if _, err := l.Box(t.Context(), "aaaaaaaaaaaa"); err != nil {
 				t.Errorf("afterwards: %v", err)
