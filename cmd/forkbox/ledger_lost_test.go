@@ -44,6 +44,7 @@ type losingWorld struct {
 	t            *testing.T
 	home, ledger string
 	reality      string
+	receipt      string
 	layers       []string
 }
 
@@ -72,7 +73,7 @@ func newLosingWorld(t *testing.T) *losingWorld {
 	l.sh("kid", "echo d > /tmp/lost-ledger-d")
 	must(t, home, "fork", "one@first", "unborn")
 	must(t, home, "template", "create", "start", "--from", "one@first")
-	must(t, home, "apply", "one", l.reality)
+	l.receipt = must(t, home, "apply", "one", l.reality)
 	stopDaemon(t, home)
 	l.layers = l.stored()
 	return l
@@ -136,7 +137,7 @@ func (l *losingWorld) isWhole(older bool) {
 		l.t.Errorf("rolled back it has %q", got)
 	}
 	must(l.t, l.home, "new", "--template", "start", "--name", "another")
-	must(l.t, l.home, "undo", "latest")
+	must(l.t, l.home, "undo", l.receipt)
 	if text, err := os.ReadFile(l.reality); err != nil || string(text) != "old\n" {
 		l.t.Errorf("after the undo reality has %q, error %v", text, err)
 	}
