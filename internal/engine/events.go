@@ -65,9 +65,10 @@ func (e *Engine) Events(ctx context.Context, who forkbox.Owner, ref string, afte
 		}
 		select {
 		case <-next:
-		case <-e.ctx.Done():
-			return errClosing(op)
-		case <-ctx.Done():
+		case <-ctx.Done(): // by the caller, or with the engine
+			if e.ctx.Err() != nil {
+				return errClosing(op)
+			}
 			return nil
 		}
 	}
