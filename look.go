@@ -157,6 +157,9 @@ type ApplySpec struct {
 	// Hooks has the commit run the hooks and filters that the repository
 	// configures: they can run what the box wrote.
 	Hooks bool `json:"hooks,omitempty"`
+	// Cautions are what else deserves a second look, as the daemon itself
+	// knows it: what a race found about an approach.
+	Cautions []Caution `json:"-"`
 }
 
 // HunkSelection is some hunks of one file.

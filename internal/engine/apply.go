@@ -219,7 +219,7 @@ func (a *application) stage(ctx context.Context) error {
 		}
 		return err
 	})
-	a.receipt.Hash, a.receipt.Cautions = a.hash.String(), append(a.plan.Cautions, a.sweep.Cautions()...)
+	a.receipt.Hash, a.receipt.Cautions = a.hash.String(), slices.Concat(a.spec.Cautions, a.plan.Cautions, a.sweep.Cautions())
 	a.receipt.Left = a.plan.Left
 	all := a.view.Summary
 	a.receipt.Stayed.Workspace += all.Workspace.Total

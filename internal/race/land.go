@@ -9,6 +9,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine"
+	"github.com/forkbox/forkbox/internal/risk"
 )
 
 // Apply lands an approach of a race, the winner if none is named. Where reality
@@ -214,6 +215,7 @@ func (l *landing) explain(err error) error {
 func (l *landing) land(ctx context.Context) error {
 	spec := l.spec.ApplySpec
 	spec.Conflict = forkbox.Refuse // one that comes up now has not been checked
+	spec.Cautions = risk.OfJudges(l.entry().Risks)
 	if spec.Message == "" {
 		spec.Message = fmt.Sprintf("%s of race %s", l.result.Approach, l.rec.Name)
 	}

@@ -5,6 +5,22 @@ import (
 	"time"
 )
 
+// byRisk comes before every tie-break: who changed the tests may have won the
+// tie by that.
+type byRisk struct{}
+
+func (byRisk) split(g []*member) [][]*member {
+	return ofJudged(g, func(m *member) int { return min(len(m.Risks), 1) })
+}
+
+func (byRisk) blame(worse, _ *member) string {
+	return fmt.Sprintf("it deserves a second look: %s %s", worse.Risks[0].Why, worse.Risks[0].Path)
+}
+
+func (byRisk) praise(_, next *member) string {
+	return fmt.Sprintf("nothing in it deserves a second look, and %s %s", next.Name, next.Risks[0].Why)
+}
+
 // The tie-breaks.
 
 type byDiff struct{}

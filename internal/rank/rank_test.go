@@ -246,3 +246,17 @@ func TestFigures(t *testing.T) {
 		t.Error(a, b)
 	}
 }
+
+// TestOneWithARiskDoesNotWinATie: however small its diff, and wherever it is
+// listed.
+func TestOneWithARiskDoesNotWinATie(t *testing.T) {
+	entry := func(name string, lines int, risks ...forkbox.Caution) forkbox.Entry {
+		return forkbox.Entry{Name: name, Box: name, Outcome: forkbox.OutcomePassed, Score: 1, Diff: forkbox.DiffSize{Files: 1, Plus: lines}, Risks: risks}
+	}
+	spec := forkbox.RaceSpec{Approaches: []forkbox.Approach{{Name: "cheat"}, {Name: "honest"}}}
+	cheat := entry("cheat", 1, forkbox.Caution{Path: "/w/check.sh", Why: "changes a test"})
+	ranked, winner, verdict := Rank(spec, []forkbox.Entry{cheat, entry("honest", 50)})
+	if winner != "honest" || !strings.Contains(ranked[1].Reason, "it deserves a second look: changes a test /w/check.sh") {
+		t.Errorf("%s: %s, %+v", winner, verdict, ranked)
+	}
+}

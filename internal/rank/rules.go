@@ -26,6 +26,7 @@ func rulesOf(spec forkbox.RaceSpec) []rule {
 	for i, m := range spec.Metrics {
 		rules = append(rules, byMetric{i, m})
 	}
+	rules = append(rules, byRisk{})
 	breaks := spec.TieBreaks
 	if breaks == nil {
 		breaks = forkbox.DefaultTieBreaks()

@@ -16,6 +16,7 @@ type kind int
 const (
 	hidden kind = iota
 	secrets
+	judges
 	testsGone
 	tests
 	testConfig

@@ -85,15 +85,40 @@ func (n *Notes) addJudge(c forkbox.Change) {
 		n.named = namedBy(n.Dir, n.Judges)
 	}
 	goes := c.Type == "dir" && c.Kind == forkbox.Deleted || c.Kind == forkbox.Type
-	moved := c.Kind == forkbox.Renamed && c.From != "" && n.named.judges(c.From, c.Type == "dir")
-	if c.Kind == forkbox.Added || !moved && !n.named.judges(c.Path, goes) {
+	moved := c.Kind == forkbox.Renamed && c.From != "" && n.judge(c.From, c.Type == "dir")
+	if c.Kind == forkbox.Added || !moved && !n.judge(c.Path, goes) {
 		return
 	}
-	k := tests
-	if c.Kind == forkbox.Deleted {
-		k = testsGone
+	n.note(judges, c, verb(c)+ofJudge)
+}
+
+// judge says whether a path is named, or is a test in a directory that is.
+func (n *Notes) judge(p string, goes bool) bool {
+	if n.named.judges(p, goes) {
+		return true
 	}
-	n.note(k, c, verb(c)+" what a check or metric of this race names")
+	if !isTest(n.place(p)) {
+		return false
+	}
+	for dir := path.Dir(p); len(dir) > max(1, len(n.Dir)); dir = path.Dir(dir) {
+		if n.named[dir] {
+			return true
+		}
+	}
+	return false
+}
+
+const ofJudge = " what a check or metric of this race names"
+
+// OfJudges are those notes that are about what judges: such an approach may have
+// passed by changing that.
+func OfJudges(notes []forkbox.Caution) (list []forkbox.Caution) {
+	for _, n := range notes {
+		if strings.Contains(n.Why, ofJudge) {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // JudgesOf are what the checks and metrics of a race run.

@@ -1,7 +1,7 @@
 // Package risk finds, among the changes of an approach, those that deserve a
 // second look before they land: secrets, tests that were changed rather than
 // passed, what runs by being there. It judges by names and modes, and by what
-// the race's own checks name, never by what files say, and changes nobody's rank.
+// the race's own checks name, never by what files say.
 package risk
 
 import (

@@ -142,6 +142,13 @@ func TestJudges(t *testing.T) {
 	if got := judged(judges, moved); got != "moves what a check or metric of this race names" {
 		t.Errorf("one went elsewhere: %q", got)
 	}
+	// What lies in a directory that is named counts where it is a test.
+	whole := []forkbox.Command{{Run: "pytest checks src"}}
+	for p, want := range map[string]bool{"/w/a/checks/test_a.py": true, "/w/a/checks/deep/test_b.py": true, "/w/a/src/main.py": false} {
+		if got := strings.Contains(judged(whole, modified(p)), names); got != want {
+			t.Errorf("%s: %v", p, got)
+		}
+	}
 	added := modified("/w/a/judge.sh")
 	if added.Kind = forkbox.Added; judged(judges, added) != "" {
 		t.Errorf("one that was not there: %q", judged(judges, added))
