@@ -30,6 +30,9 @@ type Base struct {
 	Foreign bool `json:"foreign,omitempty"`
 	// Ticket is what a box says that begins as it, where it was just brought.
 	Ticket string `json:"ticket,omitempty"`
+	// Moved are the receipts that moved directories of reality and whose moves
+	// the layers over it know of.
+	Moved Strings `json:"moved,omitempty"`
 }
 
 // IsReality says whether the base is this machine.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -59,7 +60,7 @@ func (w *walker) descendInto(l *lower, visit func(*lower) error) error {
 }
 
 func (w *walker) descendOne(l *lower, visit func(*lower) error) (err error) {
-	if w.moves.found[l.origin] {
+	if _, moved := w.moves.found[l.origin]; moved {
 		return nil
 	}
 	w.effort.lookups++
@@ -94,6 +95,24 @@ func (e *entry) Below(yield func(path string, node forkbox.Node, kept bool) erro
 		}
 		return yield(l.path, n, false)
 	})
+}
+
+// MovedOut lists the directories that the box moved out of one that it deleted
+// or replaced.
+func (e *entry) MovedOut() (moves []forkbox.Move, err error) {
+	if e.state != present || !e.base.isDir() {
+		return nil, nil
+	}
+	if err := e.w.moves.ready(); err != nil {
+		return nil, err
+	}
+	for from, to := range e.w.moves.found {
+		if from != e.origin() && forkbox.Within("/"+from, "/"+e.origin()) {
+			moves = append(moves, forkbox.Move{From: e.w.fromPath(from), To: to})
+		}
+	}
+	slices.SortFunc(moves, func(a, b forkbox.Move) int { return forkbox.ComparePaths(a.From, b.From) })
+	return moves, nil
 }
 
 // isMountPoint: renaming or removing such a name fails, and what it shows is

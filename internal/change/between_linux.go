@@ -20,7 +20,7 @@ func between(ctx context.Context, t Trees, yield Yield) error {
 	src := Source{XattrPrefix: "trusted.overlay.", Skip: isNotFile}
 	w := newWalker(ctx, src, yield)
 	w.since = t.Since
-	w.moves = &moves{mount: "/", base: none, found: map[string]bool{}}
+	w.moves = &moves{mount: "/", base: none, found: map[string]string{}}
 	last, whole := "", false
 	for p := range t.Paths {
 		if err := ctx.Err(); err != nil {

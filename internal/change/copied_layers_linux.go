@@ -10,22 +10,16 @@ import (
 type copied struct {
 	dir  int // it is name in here
 	name string
-	note []byte // of what
 }
 
 // beginning is what the box's file was when the base was copied for it. A file
-// of a layer is copied again when the box writes to it, and then the note
-// names that: notes are followed down to one about the base. ok is false for a
-// file that began in the box.
+// of a layer is copied again when the box writes to it: notes are followed down
+// to one about the base. ok is false for a file that began in the box.
 func (e *entry) beginning() (c copied, ok bool) {
 	c = copied{dir: e.dir, name: e.name}
 	for lower := e.lowerParts(); ; lower = lower[1:] {
-		note, has := xattr(c.dir, c.name, e.w.src.XattrPrefix+"origin")
-		if len(lower) == 0 || !e.isCopyIn(lower[0], note, has) {
-			c.note = note
-			if id, known := noted(note); has && known && len(e.w.moves.of.Layers) > 0 {
-				return e.w.moves.trace(c, id)
-			}
+		_, has := xattr(c.dir, c.name, e.w.src.XattrPrefix+"origin")
+		if len(lower) == 0 || !e.isCopyIn(lower[0], has) {
 			return c, has
 		}
 		c.dir = lower[0].dir
@@ -42,20 +36,15 @@ func (e *entry) lowerParts() (lower []part) {
 	return lower[min(1, len(lower)):]
 }
 
-// isCopyIn says whether a file with that note, or none, is a copy of what a
+// isCopyIn says whether a file that has a note, or none, is a copy of what a
 // layer below has under the same name. Overlayfs writes no note where the
 // original has several names, as all files have in a layer that was flattened.
-func (e *entry) isCopyIn(p part, note []byte, has bool) bool {
+func (e *entry) isCopyIn(p part, has bool) bool {
 	f, err := lstat(p.dir, e.name)
 	if err != nil || !f.isRegular() || p.marked && isMarkedWhiteout(p.dir, e.name, e.w.src.XattrPrefix) {
 		return false
 	}
-	if !has {
-		return f.Nlink > 1
-	}
-	id, known := noted(note)
-	there, ok := baseHandle(p.dir, e.name)
-	return !known || ok && there == id
+	return has || f.Nlink > 1
 }
 
 func isMarkedWhiteout(dir int, name, prefix string) bool {
@@ -63,32 +52,8 @@ func isMarkedWhiteout(dir int, name, prefix string) bool {
 	return ok
 }
 
-// trace follows a note that names a file by another name than its own.
-func (m *moves) trace(c copied, id handle) (copied, bool) {
-	if m.layered == nil {
-		m.layered = map[handle][]byte{}
-		for _, top := range m.stack.tops {
-			m.noteLayer(top.dir, ".", 0)
-		}
-	}
-	for range m.stack.tops {
-		note, ok := m.layered[id]
-		switch {
-		case !ok:
-			return c, true // of the base, then
-		case note == nil:
-			return c, false // a layer's own file
-		}
-		c.note = note
-		if id, ok = noted(note); !ok {
-			return c, true
-		}
-	}
-	return c, true
-}
-
-// noteLayer remembers the notes on the files of a layer. What cannot be read is
-// left out: then its copies are taken for copies of the base.
+// noteLayer remembers the files of a layer that began in the box. What cannot be
+// read is left out: then its copies are taken for copies of the base.
 func (m *moves) noteLayer(dir int, name string, depth int) {
 	fd, err := openDir(dir, name, beneath)
 	if err != nil || depth > maxDepth {
@@ -103,19 +68,9 @@ func (m *moves) noteLayer(dir int, name string, depth int) {
 		case f.isDir():
 			m.noteLayer(fd, n, depth+1)
 		case f.isRegular():
-			m.noteFile(fd, n)
+			if _, has := xattr(fd, n, m.stack.origin); !has {
+				m.displaced[f.stamp()] = true
+			}
 		}
 	}
-}
-
-func (m *moves) noteFile(dir int, name string) {
-	id, ok := baseHandle(dir, name)
-	if !ok {
-		return
-	}
-	note, has := xattr(dir, name, m.stack.origin)
-	if has && note == nil {
-		note = []byte{}
-	}
-	m.layered[id] = note
 }

@@ -1,9 +1,6 @@
 package change
 
 import (
-	"encoding/binary"
-	"hash/maphash"
-
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
@@ -13,12 +10,12 @@ import (
 // path: overlayfs notes on a copy that it is one. A file that the box moved or
 // linked here carries the note too, and is no such copy.
 //
-// Where reality has nothing now, the two are told apart by time: had reality
-// deleted it since, the directory would have changed after the copy was made.
-// If that did change, by the file that the note names: reality still has it
-// where the box put something else. An unprivileged overlay does not name it;
-// then a file of the same size and time will do. What is still in doubt is
-// said to be a copy: somebody should look.
+// Where reality has nothing now, the two are told apart. Nothing of reality was
+// ever in a directory that shows nothing of it. Had reality deleted it since,
+// its directory would have changed after the copy was made. If that did change,
+// there may be a file of the same size and time where the box put something
+// else: moving keeps both. What is still in doubt is said to be a copy: somebody
+// should look.
 func (e *entry) Copied() bool {
 	if e.gone {
 		return false
@@ -27,14 +24,7 @@ func (e *entry) Copied() bool {
 	if !ok || e.state == present {
 		return ok
 	}
-	if e.olderGround(c) {
-		return false
-	}
-	id, ok := noted(c.note)
-	if !ok {
-		id = e.up.stamp()
-	}
-	return !e.w.displaced(id)
+	return !e.in.opaque && !e.olderGround(c) && !e.w.displaced(e.up.stamp())
 }
 
 // olderGround says that the directory of the base has not changed since the
@@ -49,61 +39,31 @@ func (e *entry) olderGround(c copied) bool {
 	return err == nil && dir.Ctim.Nano() < st.Btime.Sec*1e9+int64(st.Btime.Nsec)
 }
 
-// handle identifies a file of the base, by a hash of what the kernel calls it.
-type handle uint64
+// stamp is by what a file is known that was moved, or copied to be changed.
+type stamp struct{ mtime, size int64 }
 
-var handleSeed = maphash.MakeSeed()
-
-func handleOf(kind int32, id []byte) handle {
-	var h maphash.Hash
-	h.SetSeed(handleSeed)
-	_ = h.WriteByte(byte(kind)) // overlayfs keeps no more of it
-	_, _ = h.Write(id)
-	return handle(h.Sum64())
-}
-
-// noted reads the note: a header of 21 bytes (version, magic, length, flags,
-// type, the filesystem's UUID), then the file handle. It is empty where the
-// base's filesystem has no handles.
-func noted(note []byte) (handle, bool) {
-	const header, magic = 21, 0xfb
-	if len(note) <= header || note[1] != magic || int(note[2]) > len(note) || int(note[2]) <= header {
-		return 0, false
-	}
-	return handleOf(int32(note[4]), note[header:note[2]]), true
-}
-
-// stamp stands for the handle of a file where there is none: copying up and
-// moving keep the size and time of content.
-func (f file) stamp() handle {
-	id := binary.NativeEndian.AppendUint64(nil, uint64(f.Mtim.Nano()))
-	return handleOf(-1, binary.NativeEndian.AppendUint64(id, uint64(f.Size)))
-}
-
-func baseHandle(dir int, name string) (handle, bool) {
-	h, _, err := unix.NameToHandleAt(dir, name, 0)
-	if err != nil {
-		return 0, false
-	}
-	return handleOf(h.Type(), h.Bytes()), true
-}
+func (f file) stamp() stamp { return stamp{f.Mtim.Nano(), f.Size} }
 
 // displaced says whether the box has something else, or one more name, where
-// the base has that file. The filesystem's changes are gone through once for
-// it, and only when somebody asks about a file that was not made here.
-func (w *walker) displaced(id handle) bool {
+// the base has that file, or made it itself in a layer. The filesystem's changes
+// are gone through once for it, and only when somebody asks about a file that
+// was not made here.
+func (w *walker) displaced(s stamp) bool {
 	m := w.moves
 	if m.displaced == nil {
 		scout := newWalker(w.ctx, w.src, func(forkbox.Change, forkbox.Sides) error { return nil })
 		scout.src.Uppers = []Upper{m.of}
 		scout.mounts, scout.hidden = w.mounts, w.hidden
-		scout.found = map[handle]bool{}
+		scout.found = map[stamp]bool{}
 		if err := scout.filesystem(m.of); err != nil {
 			return false // the reader will come across it as well
 		}
 		m.displaced = scout.found
+		for _, top := range m.stack.tops {
+			m.noteLayer(top.dir, ".", 0)
+		}
 	}
-	return m.displaced[id]
+	return m.displaced[s]
 }
 
 // scout notes an entry instead of telling it, and goes on below.
@@ -137,29 +97,13 @@ func (w *walker) noteBelow(e *entry) error {
 			return nil
 		}
 		w.found[l.file.stamp()] = true
-		if id, ok := baseHandle(l.dir, l.name); ok {
-			w.found[id] = true
-		}
 		return nil
 	})
 }
 
 func (w *walker) noteFile(e *entry, here bool) {
-	id, ok := baseHandle(e.baseDir, e.baseName)
-	if here && e.up.Nlink < 2 && e.isCopyOf(id) {
-		return
+	if _, copied := e.beginning(); here && copied && e.up.Nlink < 2 {
+		return // of this one, as far as can be told
 	}
 	w.found[e.base.stamp()] = true
-	if ok {
-		w.found[id] = true
-	}
-}
-
-func (e *entry) isCopyOf(id handle) bool {
-	c, copied := e.beginning()
-	from, ok := noted(c.note)
-	if !ok || !copied {
-		return copied // of this one, as far as can be told
-	}
-	return from == id
 }

@@ -72,15 +72,3 @@ func wantCopied(t *testing.T, src Source, path string, want bool) {
 		}
 	})
 }
-
-// Whatever a box writes there, a note is read within its bounds.
-func TestNotes(t *testing.T) {
-	for _, note := range []string{"", "x", "\x00\xfb\xff\x00\x01", "\x00\xfb\x15\x00\x01aaaaaaaaaaaaaaaa", "\x00\xfb\x40\x00\x01aaaaaaaaaaaaaaaabbbb"} {
-		if _, ok := noted([]byte(note)); ok {
-			t.Errorf("%q was taken for a note", note)
-		}
-	}
-	if _, ok := noted([]byte("\x00\xfb\x19\x00\x01aaaaaaaaaaaaaaaabbbb")); !ok {
-		t.Error("a note was not read")
-	}
-}

@@ -108,17 +108,20 @@ func (w *walker) renamed(e *entry, sub *place, origin string) (bool, error) {
 	if w.below(w.fromPath(origin)) {
 		return false, nil
 	}
+	from := *e
+	from.from = origin
 	base, err := openPath(w.moves.base, origin)
 	if err != nil {
-		return false, keepFatal(err) // gone from reality: the box alone has it now
+		return true, w.sourceless(&from, sub, err)
 	}
-	if err := w.gone(e); err != nil {
+	lost := *e
+	lost.movedHere = w.fromPath(origin)
+	if err := w.gone(&lost); err != nil {
 		closeDir(base)
 		return true, err
 	}
 	sub.base, sub.origin, sub.moved = base, origin, true
-	from := *e
-	from.state, from.baseDir, from.baseName, from.from = present, base, ".", origin
+	from.state, from.baseDir, from.baseName = present, base, "."
 	if from.base, err = lstat(base, "."); err != nil {
 		return true, err
 	}
@@ -126,6 +129,20 @@ func (w *walker) renamed(e *entry, sub *place, origin string) (bool, error) {
 	c := w.change(&from, forkbox.Renamed)
 	c.From = w.fromPath(origin)
 	return true, w.yield(c, &from)
+}
+
+// sourceless reports a directory that was moved here and that reality has moved
+// or deleted since. The box shows none of it any more, and that is no deletion
+// of what was in it: it is told as moved, from what is not there.
+func (w *walker) sourceless(e *entry, sub *place, err error) error {
+	if err := keepFatal(err); err != nil {
+		return err
+	}
+	sub.moved = true
+	e.state, e.differ = missing, nil
+	c := w.change(e, forkbox.Renamed)
+	c.From = w.fromPath(e.from)
+	return w.yield(c, e)
 }
 
 // searchable says whether names in the directory can be looked at. A rootless

@@ -37,9 +37,6 @@ func Discard(ctx context.Context, src Source, changes []forkbox.Change, bin stri
 	if err := d.plan(ctx, changes); err != nil {
 		return forkbox.Wrap(op, err)
 	}
-	if err := d.part(ctx); err != nil {
-		return forkbox.Wrap(op, err)
-	}
 	for _, c := range changes {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -2,14 +2,10 @@ package change
 
 import (
 	"context"
-	"errors"
 	"path"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // move is a directory of the base that the box has elsewhere.
@@ -168,119 +164,4 @@ func (d *discarder) movedTo(dir string) (move, bool) {
 
 func (d *discarder) movedAway(dir string) bool {
 	return slices.ContainsFunc(d.moved, func(m move) bool { return m.from == dir })
-}
-
-// part makes files of the box be files of their own that it moved or linked
-// away from what will show again. They carry a note of the base's file that
-// they are copies of, and overlayfs takes two names with the same one for one
-// file: the base's would show with the box's content, and be written to with
-// it.
-func (d *discarder) part(ctx context.Context) error {
-	shown := map[handle]bool{}
-	for _, p := range d.drops {
-		from := d.inBase(p)
-		if from == "" {
-			continue
-		}
-		if err := d.collect(ctx, from, shown); err != nil {
-			return err
-		}
-	}
-	for _, u := range d.src.Uppers {
-		if len(shown) == 0 {
-			return nil
-		}
-		if u.Dir == "" {
-			continue
-		}
-		top, err := unix.Open(u.Dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return err
-		}
-		err = d.partBelow(ctx, top, ".", u.Mount, shown)
-		unix.Close(top)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// collect finds the files that the base has at a path and below it.
-func (d *discarder) collect(ctx context.Context, p string, shown map[handle]bool) error {
-	base, err := unix.Open(d.src.Base, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(base)
-	dir, name := path.Split(p)
-	parent, err := openPath(base, "."+dir)
-	if err != nil {
-		return keepFatal(err) // the base has no such path
-	}
-	defer unix.Close(parent)
-	note := func(l *lower) error {
-		// Overlayfs does not take one with several names for a box's file.
-		if id, ok := baseHandle(l.dir, l.name); ok && !l.file.isDir() && l.file.Nlink < 2 {
-			shown[id] = true
-		}
-		return nil
-	}
-	top := &lower{dir: parent, name: name, path: p}
-	if top.file, err = lstat(parent, name); err != nil || !top.file.isDir() {
-		if err == nil {
-			err = note(top)
-		}
-		return keepFatal(err)
-	}
-	w := newWalker(ctx, d.src, nil)
-	w.moves = &moves{found: map[string]bool{}, mount: "/"}
-	return w.descendInto(top, note)
-}
-
-// partBelow goes through what the box has in a directory and keeps.
-func (d *discarder) partBelow(ctx context.Context, dir int, name, at string, shown map[handle]bool) error {
-	sub, err := openDir(dir, name, beneath)
-	if err != nil {
-		return keepFatal(err)
-	}
-	defer unix.Close(sub)
-	names, err := linux.Names(sub)
-	if err != nil {
-		return err
-	}
-	for _, n := range names {
-		p := join(at, n)
-		up, err := lstat(sub, n)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil || d.goes(p):
-			continue
-		case up.isDir():
-			err = d.partBelow(ctx, sub, n, p, shown)
-		default:
-			err = d.partFile(sub, n, p, shown)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *discarder) partFile(dir int, name, at string, shown map[handle]bool) error {
-	note, ok := xattr(dir, name, d.src.XattrPrefix+"origin")
-	if id, known := noted(note); !ok || !known || !shown[id] {
-		return nil
-	}
-	if _, shared := xattr(dir, name, d.src.XattrPrefix+"metacopy"); shared {
-		return forkbox.Errorf(forkbox.Invalid, "", "%q has its content from something that would show again: they would be one file", at).
-			Hint("discard that as well: %s", at)
-	}
-	err := unix.Lremovexattr(xattrPath(dir, name), d.src.XattrPrefix+"origin")
-	if errors.Is(err, unix.ENODATA) {
-		return nil
-	}
-	return err
 }

@@ -29,10 +29,13 @@ type entry struct {
 	baseDir  int // where base is: not in.base for a renamed directory
 	baseName string
 	from     string // where base lies, of a renamed directory
-	gone     bool   // the box has nothing here
-	hidden   bool   // the box was not shown the base
-	cover    bool   // and this is the path that was hidden: it looked empty
-	skipped  bool   // another filesystem's, or left out
+	// movedHere is where the directory comes from, in the machine, that the
+	// box moved into the place of what it lost here.
+	movedHere string
+	gone      bool // the box has nothing here
+	hidden    bool // the box was not shown the base
+	cover     bool // and this is the path that was hidden: it looked empty
+	skipped   bool // another filesystem's, or left out
 
 	upErr    error    // why up is not known
 	err      error    // the machine failed

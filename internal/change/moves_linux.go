@@ -15,11 +15,10 @@ type moves struct {
 	stack *stack
 	mount string
 	base  int
-	found map[string]bool // by path in the base; nil before the search
+	found map[string]string // where the box has them, by path in the base; nil before the search
 
 	of        Upper
-	layered   map[handle][]byte // the notes on files of layers, nil for none; see trace
-	displaced map[handle]bool   // files that the box put something else in the place of; nil before somebody asked
+	displaced map[stamp]bool // files that the box put something else in the place of; nil before somebody asked
 }
 
 // movedAway says whether the directory that the base has at e lives on
@@ -31,7 +30,8 @@ func (w *walker) movedAway(e *entry) (bool, error) {
 	if err := w.moves.ready(); err != nil {
 		return false, err
 	}
-	return w.moves.found[e.origin()], nil
+	_, moved := w.moves.found[e.origin()]
+	return moved, nil
 }
 
 // ready searches the layers, the first time.
@@ -39,7 +39,7 @@ func (m *moves) ready() error {
 	if m.found != nil {
 		return nil
 	}
-	m.found = map[string]bool{}
+	m.found = map[string]string{}
 	// Opened again: listing a directory moves on in it, and a walker is there.
 	tops, err := reopen(m.stack.tops)
 	if err != nil {
@@ -66,6 +66,7 @@ func reopen(parts []part) ([]part, error) {
 // shown is a directory as overlayfs shows it.
 type shown struct {
 	parts  []part
+	at     string // from the root of its filesystem
 	origin string // where the base has it
 	opaque bool   // nothing of the base shows in it
 }
@@ -96,12 +97,12 @@ func (m *moves) look(in shown, owners []int, name string, depth int) error {
 		return err
 	}
 	defer closeParts(t.parts)
-	sub := shown{parts: t.parts, origin: originOf(in.origin, name)}
+	sub := shown{parts: t.parts, at: originOf(in.at, name), origin: originOf(in.origin, name)}
 	from, shows := t.origin(in.origin, in.opaque)
 	// In an opaque directory only what was moved there shows of the base.
 	if sub.opaque = !shows; shows && (from != sub.origin || in.opaque) {
 		sub.origin = from
-		m.found[from] = true
+		m.found[from] = path.Join(m.mount, sub.at)
 	}
 	return m.search(sub, depth+1)
 }

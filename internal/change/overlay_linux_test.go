@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // fixture is a machine of one filesystem, and a box of it.
@@ -144,6 +145,9 @@ func mountOverlay(f fixture, options string) error {
 		if err := unix.Mount("overlay", f.veil+"-base", "overlay", unix.MS_RDONLY, "lowerdir="+f.veil+":"+f.base); err != nil {
 			return err
 		}
+	}
+	if err := linux.WithoutHandles(); err != nil { // as boxes are mounted
+		return err
 	}
 	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,%s", f.lower(), f.upper, f.work, options)
 	return unix.Mount("overlay", f.merged, "overlay", 0, opts)

@@ -114,6 +114,10 @@ func (e *entry) isMetacopy() bool {
 	return ok
 }
 
+// MovedHere is where the directory comes from that the box moved into the place
+// of what it lost here; "" if it did no such thing.
+func (e *entry) MovedHere() string { return e.movedHere }
+
 func (e *entry) notThere(op string) error { return e.named(op, fs.ErrNotExist) }
 
 func (e *entry) named(op string, err error) error {

@@ -321,7 +321,7 @@ func TestHostileRedirectsInLayers(t *testing.T) {
 			setXattr(t, dir+"/n", "user.overlay.redirect", to)
 		}
 		src.Uppers[0].Layers = []string{layer}
-		wantChanges(t, src, "added dir /n", "added file /n/mine")
+		wantOnly(t, src, "/n", "/n/mine")
 		into := t.TempDir()
 		err := Flatten(t.Context(), Flattening{Layers: []string{f.upper, layer}, Into: into, XattrPrefix: "user.overlay.", Base: f.base, Expand: true})
 		if err != nil {

@@ -33,9 +33,9 @@ type walker struct {
 	since    time.Time // see Trees; zero when reading layers
 	effort   effort
 	hands    []*hand
-	batches  []batch         // that are not in use
-	metacopy string          // the name of that attribute
-	found    map[handle]bool // only of a scout, which tells nothing: what the box displaced
+	batches  []batch        // that are not in use
+	metacopy string         // the name of that attribute
+	found    map[stamp]bool // only of a scout, which tells nothing: what the box displaced
 }
 
 // place is one directory, as the box has it and as the base has it.

@@ -32,7 +32,7 @@ func (e *Engine) Apply(ctx context.Context, who forkbox.Owner, ref string, spec 
 		if err := onReality(op, *box); err != nil {
 			return err
 		}
-		if err := e.adapted(ctx, box); err != nil {
+		if err := e.adaptedAtRest(ctx, op, h, box); err != nil {
 			return err
 		}
 		e.settleInterrupted(context.WithoutCancel(ctx))
@@ -84,10 +84,11 @@ type application struct {
 	landing  *land.Landing // nil in a dry run
 	parents  []parent
 	kept     []keptBase
-	paths    []string // that landed, for a commit
-	moves    bool     // directories are moved
-	flipping bool     // reality may have been touched
-	settled  []string // that a sync had left undecided, and landed
+	paths    []string        // that landed, for a commit
+	moves    bool            // directories are moved
+	flipping bool            // reality may have been touched
+	settled  []string        // that a sync had left undecided, and landed
+	dirs     map[string]bool // that something landed in
 	sweep    *scope.Sweep
 	goes     *held.Search // what is replaced, deleted or moved
 }
@@ -274,6 +275,10 @@ func (a *application) count(x *review.Entry, step review.Step) {
 		a.receipt.Entries = append(a.receipt.Entries, step.Landed)
 	}
 	a.toCommit(x)
+	if a.dirs == nil {
+		a.dirs = map[string]bool{}
+	}
+	a.dirs[path.Dir(x.Path)] = true
 	if slices.Contains(a.box.Unresolved, x.Path) {
 		a.settled = append(a.settled, x.Path)
 	}
@@ -367,6 +372,9 @@ func (a *application) agree(yes bool) error {
 			Hint("look again: forkbox diff %s", a.box.Name).
 			Hint("the hash is of one selection: give apply the same paths, and --all, as diff had")
 	}
+	if err := a.plan.Whole(op); err != nil && len(a.plan.Conflicts) == 0 {
+		return err
+	}
 	if n := len(a.plan.Conflicts); n > 0 {
 		err := forkbox.Errorf(forkbox.Conflict, op, "%s", conflictText(n)).
 			Hint("bring reality's changes into the box and settle them there: forkbox sync %s", a.box.Name).
@@ -440,6 +448,9 @@ func (a *application) landed(ctx context.Context) (forkbox.Receipt, error) {
 		if err := a.landedBook(r.ID).PinBytes(k.path, k.content, k.node.Mode); err != nil {
 			a.log.Warn("cannot keep a base", "box", a.box.ID, "error", err)
 		}
+	}
+	for dir := range a.dirs {
+		a.noteDir(a.box.ID, dir)
 	}
 	if err := a.settleUnresolved(ctx); err != nil {
 		return *r, err

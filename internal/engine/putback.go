@@ -31,18 +31,30 @@ func (e *Engine) putBack(box string) func(land.Entry) {
 		if json.Unmarshal(x.Tag, &tag) != nil || tag.Drifted || x.Now == nil {
 			return // it had been changed by reality before
 		}
-		line, err := json.Marshal(x.Now)
-		if err != nil {
-			return
-		}
-		_ = os.Mkdir(e.bases(box), 0o700) // not the box itself: it may be gone
-		f, err := os.OpenFile(e.putBackFile(box), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-		if err != nil {
-			return
-		}
-		defer f.Close()
-		_, _ = f.Write(append(line, '\n'))
+		e.notePutBack(box, *x.Now)
 	}
+}
+
+// noteDir remembers a directory that an apply of a box landed something in. That
+// sets its times, and no receipt has it.
+func (e *Engine) noteDir(box, dir string) {
+	if id, ok := review.LookDir(dir); ok && e.bases != nil {
+		e.notePutBack(box, id)
+	}
+}
+
+func (e *Engine) notePutBack(box string, id forkbox.Identity) {
+	line, err := json.Marshal(id)
+	if err != nil {
+		return
+	}
+	_ = os.Mkdir(e.bases(box), 0o700) // not the box itself: it may be gone
+	f, err := os.OpenFile(e.putBackFile(box), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	_, _ = f.Write(append(line, '\n'))
 }
 
 func (e *Engine) readPutBack(box string, left review.Inodes) {

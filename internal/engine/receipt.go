@@ -136,6 +136,9 @@ func (e *Engine) undoMoves(ctx context.Context, r forkbox.Receipt, spec UndoSpec
 	if err != nil {
 		return r, err
 	}
+	if !slices.Contains(box.Base.Moved, r.ID) { // it was rolled back to before the landing
+		return e.undo(ctx, r, spec)
+	}
 	err = e.moving(ctx, "undo", h, &box, r.ID, func() (err error) {
 		r, err = e.undo(ctx, r, spec)
 		return err
@@ -236,7 +239,32 @@ func (e *Engine) marks(ctx context.Context, box forkbox.Box) (map[string]review.
 			return nil, nil, forkbox.Wrap("read receipt "+r.ID, err)
 		}
 	}
-	return marks, left, nil
+	return marks, left, e.othersUndone(ctx, box, left)
+}
+
+// othersUndone adds what applies of other boxes left in reality that were taken
+// back since: the same files, with another time on their inodes. Where those had
+// not changed after this box's fence before, they have not now.
+func (e *Engine) othersUndone(ctx context.Context, box forkbox.Box, left review.Inodes) error {
+	list, err := e.ledger.Receipts(ctx, nil, forkbox.Undone)
+	if err != nil {
+		return err
+	}
+	for _, r := range slices.Backward(list) { // oldest first
+		if r.Box == box.ID || r.Undone.Before(box.Base.Fence) {
+			continue
+		}
+		err := land.Entries(filepath.Join(e.receipts, r.ID), func(x land.Entry) error {
+			if x.Old != nil && x.Now != nil && (x.Old.Ctime < box.Base.Fence.UnixNano() || left.Has(*x.Old)) {
+				left.Add(*x.Now)
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return forkbox.Wrap("read receipt "+r.ID, err)
+		}
+	}
+	return nil
 }
 
 // receiptsOf are those of a box and, until it was forked from them, of its
@@ -274,6 +302,9 @@ func (e *Engine) mark(r forkbox.Receipt, box forkbox.Box, marks map[string]revie
 		if x.Now != nil {
 			m.Reality = *x.Now
 			left.Add(*x.Now)
+		}
+		if x.Op == land.Move && x.Old != nil {
+			left.Add(*x.Old) // the directory that is moved, wherever it is now
 		}
 		if x.Kept != nil && !tag.Drifted {
 			left.Add(*x.Kept) // it may have other names

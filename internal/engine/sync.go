@@ -22,7 +22,7 @@ func (e *Engine) Sync(ctx context.Context, who forkbox.Owner, ref string) (forkb
 		if err := onReality(op, *box); err != nil {
 			return err
 		}
-		if err := e.adapted(ctx, box); err != nil {
+		if err := e.adaptedAtRest(ctx, op, h, box); err != nil {
 			return err
 		}
 		s.h, s.box = h, box

@@ -53,6 +53,9 @@ func entryOf(r *record, l *left) Entry {
 	if r.Asked != "" {
 		e.Op = r.Asked
 	}
+	if r.Old != nil {
+		e.Old = &r.Old.Identity
+	}
 	if l != nil && l.Now != nil {
 		e.Now = &l.Now.Identity
 	}

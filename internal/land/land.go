@@ -115,6 +115,8 @@ type Entry struct {
 	// Now is what the landing, or its undo, left at Path; nil is nothing, or
 	// something that could not be looked at.
 	Now *forkbox.Identity
+	// Old is what was there before, of a move at From; nil is nothing.
+	Old *forkbox.Identity
 	// Kept is what it keeps instead; nil is nothing.
 	Kept *forkbox.Identity
 	// Sum is the SHA-256 of the content that was put: the bytes of a file,

@@ -95,6 +95,38 @@ func (s *Script) KeepCapabilities(last int) {
 	s.free(r)
 }
 
+// WithoutHandles takes from the child the capability that overlayfs asks of
+// whoever mounts it before it follows the handles of files of the base that it
+// noted on its copies. Reality moves files: followed by its handle, a file under
+// its new name would be one with the box's copy of it under the old name, and
+// what is written to either would land at both. Without it overlayfs neither
+// writes handles nor follows those that it finds. The child reads what it likes
+// all the same (CAP_DAC_OVERRIDE), and has the capability again in the user
+// namespace of the box.
+func (s *Script) WithoutHandles() {
+	header, data := withoutHandles()
+	h := unsafe.Slice((*byte)(unsafe.Pointer(header)), unsafe.Sizeof(*header))
+	d := unsafe.Slice((*byte)(unsafe.Pointer(data)), unsafe.Sizeof(*data))
+	s.free(s.Do("lay down a capability", unix.SYS_CAPSET, h, d))
+}
+
+// WithoutHandles does to the calling thread what the method of the same name
+// does to a script's child.
+func WithoutHandles() error {
+	header, data := withoutHandles()
+	return unix.Capset(header, &data[0])
+}
+
+// withoutHandles are the capabilities of this thread, but for one. That a
+// thread asks for its own cannot fail; if it did, nothing would be mounted
+// without any.
+func withoutHandles() (*unix.CapUserHeader, *[2]unix.CapUserData) {
+	header, data := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &[2]unix.CapUserData{}
+	_ = unix.Capget(header, &data[0])
+	data[0].Effective &^= 1 << unix.CAP_DAC_READ_SEARCH
+	return header, data
+}
+
 // Hostname sets the host name of the child's uts namespace.
 func (s *Script) Hostname(name string) {
 	s.free(s.Do("sethostname", unix.SYS_SETHOSTNAME, []byte(name), len(name)))

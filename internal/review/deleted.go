@@ -19,6 +19,9 @@ func (v *View) deletedSince(ctx context.Context, e *Entry) (bool, error) {
 	if e.Kind != forkbox.Added || e.Hidden || v.Still || v.Marks[e.Path].Nothing {
 		return false, nil
 	}
+	if v.landedElsewhere(e) {
+		return false, nil
+	}
 	if e.Sides.Copied() {
 		return true, nil
 	}
@@ -29,14 +32,33 @@ func (v *View) deletedSince(ctx context.Context, e *Entry) (bool, error) {
 	return known.Had(ctx, e.Path)
 }
 
+// landedElsewhere says whether the box's file is one that landed under another
+// name: then the box has moved it here since.
+func (v *View) landedElsewhere(e *Entry) bool {
+	if v.names == nil {
+		v.names = map[uint64]string{}
+		for p, m := range v.Marks {
+			if m.Box.Ino != 0 {
+				v.names[m.Box.Ino] = p
+			}
+		}
+	}
+	if len(v.names) == 0 {
+		return false
+	}
+	id, err := newIdentity(e.Sides)
+	at, landed := v.names[id.Ino]
+	return err == nil && landed && at != e.Path && v.Marks[e.Path].Box.Ino != id.Ino
+}
+
 // dirMoved says whether something was added to or taken from a directory after
 // the fence. One that is gone was taken from the one above.
 func (v *View) dirMoved(dir string) bool {
 	if dir == v.lastDir {
 		return v.lastMoved
 	}
-	id, _, there := lookDir(dir)
-	moved := id.Ctime >= v.Box.Base.Fence.UnixNano()
+	d, there := lookDir(dir)
+	moved := d.Ctime >= v.Box.Base.Fence.UnixNano()
 	if !there && dir != "/" {
 		moved = v.dirMoved(path.Dir(dir))
 	}
@@ -55,8 +77,8 @@ func (v *View) wayMoved(dir string) bool {
 	if moved, ok := v.ways[dir]; ok {
 		return moved
 	}
-	id, mtime, there := lookDir(dir)
-	moved := there && id.Ctime != mtime && v.since(dir, id)
+	d, there := lookDir(dir)
+	moved := there && d.Ctime != d.mtime && v.since(dir, d.Identity)
 	if !moved && dir != "/" {
 		moved = v.wayMoved(path.Dir(dir))
 	}
@@ -65,4 +87,39 @@ func (v *View) wayMoved(dir string) bool {
 	}
 	v.ways[dir] = moved
 	return moved
+}
+
+// directory is one as reality has it now.
+type directory struct {
+	forkbox.Identity
+	mtime int64 // when its entries last changed
+	born  int64 // 0 where the filesystem does not say
+}
+
+// LookDir is the identity of a directory of reality.
+func LookDir(name string) (id forkbox.Identity, there bool) {
+	d, there := lookDir(name)
+	return d.Identity, there
+}
+
+// replaced says whether reality may have another directory at a path than it
+// had at the fence, or has none. Whatever is done to a directory sets its
+// inode's time. Where that is later than the fence, it was something in it that
+// changed, unless the directory was made since, or the one that it lies in got
+// other entries: then it may have been moved there.
+func (v *View) replaced(dir string) bool {
+	d, there := lookDir(dir)
+	above := path.Dir(dir)
+	switch {
+	case !there:
+		return true
+	case !v.since(dir, d.Identity):
+		return v.wayMoved(above)
+	case d.born >= v.Box.Base.Fence.UnixNano():
+		return true
+	case v.Left.hasInode(d.Ino):
+		return false // it is old, and where an apply of this box saw it
+	}
+	in, there := lookDir(above)
+	return !there || in.mtime >= v.Box.Base.Fence.UnixNano() || v.wayMoved(above)
 }

@@ -101,18 +101,19 @@ func TestADirectoryThatASyncLeftUndecided(t *testing.T) {
 }
 
 func TestMovedDirectories(t *testing.T) {
+	from := t.TempDir()
 	moved := func(below ...inside) *Entry {
 		old, new := dirNode(after, before), dirNode(before, before)
 		new.Mode = fs.ModeDir | 0o700
-		return &Entry{Change: forkbox.Change{Path: "/w/to", From: "/w/from", Kind: forkbox.Renamed, Type: "dir"},
+		return &Entry{Change: forkbox.Change{Path: "/w/to", From: from, Kind: forkbox.Renamed, Type: "dir"},
 			Sides: &sides{t: t, old: &old, new: &new, below: below}}
 	}
-	if got, _, _ := planned(t, newView(nil), forkbox.ApplySpec{}, moved(in("/w/to/a", file(0o644, after)))); got != "move /w/from to /w/to" {
+	if got, _, _ := planned(t, newView(nil), forkbox.ApplySpec{}, moved(in("/w/to/a", file(0o644, after)))); got != "move "+from+" to /w/to" {
 		t.Error("what reality did in it moves along:", got)
 	}
 	e := moved()
 	e.Attrs = []string{"mode"}
-	if got, _, _ := planned(t, newView(nil), forkbox.ApplySpec{}, e); got != "move /w/from to /w/to, attr /w/to drwx------" {
+	if got, _, _ := planned(t, newView(nil), forkbox.ApplySpec{}, e); got != "move "+from+" to /w/to, attr /w/to drwx------" {
 		t.Error(got)
 	}
 	for choice, want := range map[forkbox.ConflictChoice]string{forkbox.Refuse: "conflict at /w/to", forkbox.Theirs: "conflict at /w/to", forkbox.Ours: "left"} {

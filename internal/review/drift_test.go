@@ -25,7 +25,11 @@ func TestDriftIsToldByInodeTimes(t *testing.T) {
 		{"nothing there", func(_ *View, e *Entry) { e.sides().old = nil }, false},
 		{"not reality", func(v *View, e *Entry) { v.Still, e.sides().old = true, file(0o644, after) }, false},
 		{"hidden", func(_ *View, e *Entry) { e.Hidden, e.sides().old = true, file(0o644, after) }, false},
-		{"a moved directory takes all along", func(_ *View, e *Entry) { e.Kind, e.sides().old = forkbox.Renamed, dir(after, before) }, false},
+		{"a moved directory", func(_ *View, e *Entry) { e.Kind, e.From = forkbox.Renamed, t.TempDir() }, false},
+		{"a moved directory that is gone", func(_ *View, e *Entry) { e.Kind, e.From = forkbox.Renamed, "/nowhere" }, true},
+		{"a moved directory made since", func(v *View, e *Entry) {
+			e.Kind, e.From, v.Box.Base.Fence = forkbox.Renamed, t.TempDir(), time.Unix(1, 0)
+		}, true},
 		{"landed by this box", func(v *View, e *Entry) {
 			e.sides().old = file(0o644, after)
 			v.Marks = map[string]Mark{"/w/f": {Reality: e.sides().old.Identity}}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/scope"
 )
@@ -60,11 +62,18 @@ func identity(d fs.DirEntry) (id forkbox.Identity, ok bool) {
 	return forkbox.Identity{Dev: uint64(st.Dev), Ino: st.Ino, Ctime: st.Ctim.Nano(), Size: st.Size}, true
 }
 
-// lookDir is a directory's identity, and when its entries last changed.
-func lookDir(dir string) (id forkbox.Identity, mtime int64, there bool) {
-	var st syscall.Stat_t
-	if err := syscall.Lstat(dir, &st); err != nil {
-		return id, 0, false
+// lookDir is a directory as reality has it now.
+func lookDir(name string) (d directory, there bool) {
+	var st unix.Statx_t
+	const flags, mask = unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT, unix.STATX_BASIC_STATS | unix.STATX_BTIME
+	if err := unix.Statx(unix.AT_FDCWD, name, flags, mask, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return d, false
 	}
-	return forkbox.Identity{Dev: uint64(st.Dev), Ino: st.Ino, Ctime: st.Ctim.Nano(), Size: st.Size}, st.Mtim.Nano(), true
+	nano := func(t unix.StatxTimestamp) int64 { return t.Sec*1e9 + int64(t.Nsec) }
+	d.Dev, d.Ino, d.Size = unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino, int64(st.Size)
+	d.Ctime, d.mtime = nano(st.Ctime), nano(st.Mtime)
+	if st.Mask&unix.STATX_BTIME != 0 {
+		d.born = nano(st.Btime)
+	}
+	return d, true
 }

@@ -2,13 +2,9 @@
 
 package review
 
-import (
-	"context"
-
-	"github.com/forkbox/forkbox"
-)
+import "context"
 
 // Moved is for hosts that have boxes.
 func (v *View) Moved(context.Context, func(path string) error) error { return nil }
 
-func lookDir(string) (id forkbox.Identity, mtime int64, there bool) { return id, 0, false }
+func lookDir(string) (d directory, there bool) { return d, false }

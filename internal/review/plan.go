@@ -32,6 +32,8 @@ type Plan struct {
 	moved   []forkbox.Move                // directories
 	several map[string]bool               // paths of files that land and have other names
 	landed  map[forkbox.Identity][]string // the paths of the box's files that landed before, by inode
+	halves  []half                        // what has to be moved out of what goes
+	lost    string                        // a directory that cannot land, and so nothing in it; see sourceless
 }
 
 // Step is what an apply does for one change.
@@ -60,6 +62,10 @@ var labels = merge.Labels{Ours: "reality", Theirs: "box"}
 // Next plans one change. A step without items lands nothing.
 func (p *Plan) Next(ctx context.Context, e *Entry) (Step, error) {
 	if e.Hidden && !p.Chosen.named(e.Path) {
+		p.Left++
+		return Step{}, nil
+	}
+	if p.lost != "" && e.Path != p.lost && forkbox.Within(e.Path, p.lost) {
 		p.Left++
 		return Step{}, nil
 	}

@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/forkbox/forkbox"
@@ -13,8 +14,8 @@ import (
 // what the box was never shown.
 func (p *Plan) deletion(ctx context.Context, e *Entry) (Step, error) {
 	old, err := e.Sides.Old()
-	if isNotExist(err) {
-		return Step{}, nil // reality has deleted it, too
+	if isNotExist(err) || p.losesForNothing(e) {
+		return Step{}, nil // reality has deleted it, too; or what follows is refused
 	}
 	if err != nil {
 		return Step{}, err
@@ -34,6 +35,9 @@ func (p *Plan) deletion(ctx context.Context, e *Entry) (Step, error) {
 // directoryDeletion looks at all that would go: reality may have changed
 // something in it, and it may hold what the box was not shown.
 func (p *Plan) directoryDeletion(e *Entry, old forkbox.Node, whole func() (Step, error)) (Step, error) {
+	if err := p.halved(e); err != nil {
+		return Step{}, err
+	}
 	var drifted string
 	var kept []string
 	var all []land.Item
@@ -65,6 +69,9 @@ func (p *Plan) directoryDeletion(e *Entry, old forkbox.Node, whole func() (Step,
 	if p.unresolved(e) {
 		return p.conflict(e, "the box deleted it, and a sync left that undecided", whole)
 	}
+	if e.Drifted && e.Kind == forkbox.Deleted {
+		return p.conflict(e, "the box deleted it, and reality changed it after the fork, or put another directory there", whole)
+	}
 	if drifted != "" {
 		return p.conflict(e, fmt.Sprintf("the box deleted it, and reality changed %q in it after the fork", drifted), whole)
 	}
@@ -85,6 +92,63 @@ func with(whole func() (Step, error), below *land.Tally) func() (Step, error) {
 
 // rel is a path from a directory that it is in.
 func rel(path, dir string) string { return strings.TrimPrefix(strings.TrimPrefix(path, dir), "/") }
+
+// sourceless refuses a directory that was moved from what is not there any
+// more. The box shows in it what reality has there now, or nothing; what is
+// missing in it was never deleted, so that nobody's choice makes it land.
+func (p *Plan) sourceless(e *Entry, why string) (Step, error) {
+	p.lost = e.Path
+	return p.impossible(e, fmt.Sprintf("the box moved it from %q, which %s: give the move up (forkbox discard %s %q), or undo what reality did", e.From, why, p.View.Box.Name, e.Path))
+}
+
+// outOfWhichMoved is for sides of a directory that is lost.
+type outOfWhichMoved interface {
+	// MovedOut lists the directories in it that the box has elsewhere.
+	MovedOut() ([]forkbox.Move, error)
+}
+
+// half is a directory that a box moved out of one that it deleted.
+type half struct {
+	forkbox.Move
+	of string // the one that it deleted
+}
+
+// halved remembers what has to be moved out of a directory before that goes.
+func (p *Plan) halved(e *Entry) error {
+	s, ok := e.Sides.(outOfWhichMoved)
+	if !ok {
+		return nil
+	}
+	moves, err := s.MovedOut()
+	for _, m := range moves {
+		p.halves = append(p.halves, half{m, e.Path})
+	}
+	return err
+}
+
+// Whole is an error where a directory would go of which the box has a part
+// elsewhere that does not land with it: that would be in neither.
+func (p *Plan) Whole(op string) error {
+	for _, h := range p.halves {
+		if slices.ContainsFunc(p.moved, func(m forkbox.Move) bool { return forkbox.Within(h.From, m.From) }) {
+			continue
+		}
+		err := forkbox.Errorf(forkbox.Conflict, op, "the box deleted %q and has %q of it as %q, which does not land with it", h.of, h.From, h.To).
+			Hint("apply both: forkbox apply %s %s %s", p.View.Box.Name, h.of, h.To)
+		return err.About(h.To, "it was moved out of what is deleted")
+	}
+	return nil
+}
+
+// intoWhichMoved is for sides of what was lost where a directory was moved to.
+type intoWhichMoved interface{ MovedHere() (from string) }
+
+// losesForNothing says that the directory which the box moved to where it
+// deleted something cannot land.
+func (p *Plan) losesForNothing(e *Entry) bool {
+	s, ok := e.Sides.(intoWhichMoved)
+	return ok && s.MovedHere() != "" && p.View.replaced(s.MovedHere())
+}
 
 // around deletes everything but what is kept and the directories it lies in:
 // of each subtree without such a thing, the top.
@@ -115,8 +179,13 @@ func around(all []land.Item, kept []string) []land.Item {
 // in it now.
 func (p *Plan) move(e *Entry) (Step, error) {
 	old, err := e.Sides.Old()
-	if err != nil {
+	switch {
+	case isNotExist(err):
+		return p.sourceless(e, "reality has moved or deleted since")
+	case err != nil:
 		return Step{}, err
+	case e.Drifted || p.unresolved(e):
+		return p.sourceless(e, "reality may have put another directory in the place of since")
 	}
 	kept := ""
 	err = e.Sides.Below(func(path string, _ forkbox.Node, isKept bool) error {

@@ -67,6 +67,8 @@ func (v *View) update(ctx context.Context, e *Entry) (*Update, error) {
 		return &Update{Conflict: "the box changed it, and reality deleted it"}, nil
 	case e.OldMode.IsDir() && (e.Kind == forkbox.Deleted || e.Kind == forkbox.Type):
 		return v.updateLost(e)
+	case e.Kind == forkbox.Renamed:
+		return v.updateMoved(e), nil
 	case !e.Drifted:
 		return nil, nil
 	case e.Kind == forkbox.Deleted:
@@ -83,6 +85,15 @@ func (v *View) update(ctx context.Context, e *Entry) (*Update, error) {
 		return &Update{Conflict: "both changed it, and it is not text"}, nil
 	}
 	return v.mergeInto(e, t)
+}
+
+// updateMoved is for a directory that the box moved. That reality has something
+// else in its old place stays undecided, also when the fence has moved on.
+func (v *View) updateMoved(e *Entry) *Update {
+	if !e.Drifted && !slices.Contains(v.Box.Unresolved, e.Path) {
+		return nil
+	}
+	return &Update{Conflict: fmt.Sprintf("the box moved it from %q, and reality has another directory there, or none", e.From)}
 }
 
 // updateLost is for a directory that the box deleted or replaced. What reality

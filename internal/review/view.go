@@ -49,11 +49,18 @@ type Mark struct {
 type Inodes map[forkbox.Identity]bool
 
 // Add remembers one.
-func (s Inodes) Add(id forkbox.Identity) { s[forkbox.Identity{Ino: id.Ino, Ctime: id.Ctime}] = true }
+func (s Inodes) Add(id forkbox.Identity) {
+	s[forkbox.Identity{Ino: id.Ino, Ctime: id.Ctime}] = true
+	s[forkbox.Identity{Ino: id.Ino}] = true // see hasInode
+}
 
-func (s Inodes) has(id forkbox.Identity) bool {
+// Has says whether one is remembered.
+func (s Inodes) Has(id forkbox.Identity) bool {
 	return s[forkbox.Identity{Ino: id.Ino, Ctime: id.Ctime}]
 }
+
+// hasInode is Has for directories, which live on when something is done in them.
+func (s Inodes) hasInode(ino uint64) bool { return s[forkbox.Identity{Ino: ino}] }
 
 // View is the changes of one box.
 type View struct {
@@ -77,7 +84,8 @@ type View struct {
 
 	lastDir   string // see dirMoved
 	lastMoved bool
-	ways      map[string]bool // see wayMoved
+	ways      map[string]bool   // see wayMoved
+	names     map[uint64]string // see landedElsewhere
 }
 
 // Entry is one change that is being looked at.
@@ -215,8 +223,11 @@ func (v *View) Landed(e *Entry) bool {
 // drifted says whether reality changed a path after the fence. Whatever is
 // done to a file sets its inode's time.
 func (v *View) drifted(e *Entry) bool {
-	if v.Still || e.Hidden || e.Kind == forkbox.Renamed {
+	if v.Still || e.Hidden {
 		return false
+	}
+	if e.Kind == forkbox.Renamed {
+		return v.replaced(e.From)
 	}
 	id, err := oldIdentity(e.Sides)
 	if err != nil {
@@ -242,7 +253,7 @@ func (v *View) since(p string, id forkbox.Identity) bool {
 	if ok && m.Reality.Ino == id.Ino && m.Reality.Ctime == id.Ctime {
 		return false
 	}
-	return !v.Left.has(id)
+	return !v.Left.Has(id)
 }
 
 // sinceBelow is since for what is in a directory that goes. Adding and deleting

@@ -68,6 +68,9 @@ func (p *plan) script() *linux.Script {
 	if p.spare {
 		p.keepNames(s)
 	}
+	if !p.rootless { // who has no rights over the host lacks that one anyway
+		s.WithoutHandles()
+	}
 	p.files(s)
 	p.kernelViews(s)
 	p.devices(s)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/change"
@@ -22,9 +23,9 @@ type rebasing struct {
 }
 
 // Rebase has a box that does not run see the same as before after directories
-// of reality were moved, and so what lies over the other stacks of layers. id
-// tells rebases apart: the same one can be repeated.
-func (p *Provider) Rebase(ctx context.Context, box forkbox.Box, id string, moves []forkbox.Move, others [][]string) error {
+// of reality were moved. own are its layers that nothing else has: no other is
+// touched. id tells rebases apart: the same one can be repeated.
+func (p *Provider) Rebase(ctx context.Context, box forkbox.Box, id string, moves []forkbox.Move, own []string) error {
 	src, done, err := p.source(box)
 	if err != nil {
 		return err
@@ -33,33 +34,14 @@ func (p *Provider) Rebase(ctx context.Context, box forkbox.Box, id string, moves
 	file := filepath.Join(p.store.Dir(box.ID), "rebase.json")
 	plan, err := readRebasing(file)
 	if err != nil || plan.ID != id {
-		if plan, err = p.planRebase(ctx, src, id, moves, others); err != nil {
+		if plan, err = p.planRebase(ctx, src, id, moves, own); err != nil {
 			return err
 		}
 		if err := plan.write(file); err != nil {
 			return err
 		}
 	}
-	return change.Redirected(everyLayer(src, plan.Redirects), plan.Redirects)
-}
-
-// everyLayer is a source that has all the layers that a plan is about, those
-// that went since excepted.
-func everyLayer(src change.Source, redirects []change.Redirect) change.Source {
-	src.Uppers = slices.Clone(src.Uppers)
-	for i, u := range src.Uppers {
-		src.Uppers[i].Layers = slices.Clone(u.Layers)
-	}
-	for _, r := range redirects {
-		i := slices.IndexFunc(src.Uppers, func(u change.Upper) bool { return u.Mount == r.Mount })
-		if i < 0 {
-			i, src.Uppers = len(src.Uppers), append(src.Uppers, change.Upper{Mount: r.Mount})
-		}
-		if r.Layer != "" {
-			src.Uppers[i].Layers = append(src.Uppers[i].Layers, r.Layer)
-		}
-	}
-	return src
+	return change.Redirected(src, plan.Redirects)
 }
 
 func readRebasing(file string) (plan rebasing, err error) {
@@ -70,41 +52,24 @@ func readRebasing(file string) (plan rebasing, err error) {
 	return plan, err
 }
 
-// planRebase finds what has to be rewritten, in all stacks before in any: a
-// layer that two of them share says after it what it must not be asked again.
-func (p *Provider) planRebase(ctx context.Context, src change.Source, id string, moves []forkbox.Move, others [][]string) (plan rebasing, err error) {
-	plan.ID = id
-	seen := map[string]bool{}
-	add := func(redirects []change.Redirect) {
-		for _, r := range redirects {
-			key := r.Mount + "\x00" + r.Layer + "\x00" + string(r.Path)
-			if r.Layer == "" || !seen[key] {
-				plan.Redirects = append(plan.Redirects, r)
-			}
-			seen[key] = true
-		}
-	}
-	own, err := change.Rebase(ctx, src, moves)
+// planRebase finds what has to be rewritten.
+func (p *Provider) planRebase(ctx context.Context, src change.Source, id string, moves []forkbox.Move, own []string) (plan rebasing, err error) {
+	redirects, err := change.Rebase(ctx, src, moves)
 	if err != nil {
 		return plan, err
 	}
-	add(own)
-	for _, stack := range others {
-		bare := src
-		if bare.Uppers, err = p.uppers(forkbox.Box{Bare: true, Layers: stack}); err != nil {
-			return plan, err
+	for _, r := range redirects {
+		if r.Layer != "" && !p.isOf(r, own) {
+			return plan, forkbox.Errorf(forkbox.Unsupported, "rebase the box", "%q is in a layer that others have as well", r.Path).
+				Hint("flatten the layers of the box first")
 		}
-		redirects, err := change.Rebase(ctx, bare, moves)
-		if forkbox.CodeOf(err) == forkbox.Unsupported {
-			p.log.Warn("a snapshot cannot be adapted to a directory that was moved", "layers", stack, "error", err)
-			continue
-		}
-		if err != nil {
-			return plan, err
-		}
-		add(redirects)
 	}
-	return plan, nil
+	return rebasing{ID: id, Redirects: redirects}, nil
+}
+
+// isOf says whether a redirect is in one of the layers.
+func (p *Provider) isOf(r change.Redirect, layers []string) bool {
+	return slices.ContainsFunc(layers, func(l string) bool { return strings.HasPrefix(r.Layer, p.store.Layer(l)+"/") })
 }
 
 func (plan rebasing) write(file string) error {

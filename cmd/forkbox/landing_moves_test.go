@@ -1,0 +1,241 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/forkbox/forkbox"
+)
+
+// sh does something in reality's workspace.
+func (w *landWorld) sh(script string) {
+	w.Helper()
+	w.shOut(script)
+}
+
+func (w *landWorld) shOut(script string) string {
+	w.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = w.ws
+	return w.output(cmd)
+}
+
+// inSh does something in a box's workspace.
+func (w *landWorld) inSh(box, script string) string {
+	w.Helper()
+	return w.in(box, "sh", "-ec", script)
+}
+
+// files are those of reality with what they hold, on one line.
+func (w *landWorld) files() string {
+	w.Helper()
+	return strings.Join(strings.Fields(w.shOut(listFiles)), " ")
+}
+
+// boxFiles are those of a box.
+func (w *landWorld) boxFiles(box string) string {
+	w.Helper()
+	return strings.Join(strings.Fields(w.inSh(box, listFiles)), " ")
+}
+
+const listFiles = `find . -type f | LC_ALL=C sort | while read -r f; do echo "${f#./}=$(tr '\n' , <"$f")"; done`
+
+func wantText(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %s\nwant %s", what, got, want)
+	}
+}
+
+// Overlayfs notes on a copy which file of reality it is one of. Reality moves
+// that file: under its new name it is reality's own, in every box that has the
+// copy, and what the box writes there goes there.
+func TestPromise4ABoxDoesNotFollowWhatRealityMoved(t *testing.T) {
+	w := newLandWorld(t)
+	w.sh("mkdir -p d e/sub; seq 5 >d/f; seq 3 >e/sub/g; seq 4 >e/h")
+	box := w.fork("follower")
+	w.inSh(box, "echo BOX >>d/f; echo BOX >>e/sub/g; echo own >e/own")
+	w.fb("stop", box)
+	w.sh("mv d/f m; echo REAL >>m; mv e/sub sub; mv e away")
+	got := w.inSh(box, "find . | sort; tail -n1 d/f m e/sub/g sub/g; ls -lR >/dev/null")
+	for _, want := range []string{"==> d/f <==\nBOX\n", "==> m <==\nREAL\n", "==> e/sub/g <==\nBOX\n", "==> sub/g <==\n3\n", "./away/h\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in the box: %s", want, got)
+		}
+	}
+	_ = w.command("sync", box).Run()
+	w.inSh(box, "echo MORE >>m; rm -r away")
+	w.try("apply", "--yes", box)
+	if m := w.read("m"); m != "1\n2\n3\n4\n5\nREAL\n" && m != "1\n2\n3\n4\n5\nREAL\nMORE\n" {
+		t.Errorf("reality's line is gone: %q", m)
+	}
+	w.apply(box, "m")
+	if m := w.read("m"); m != "1\n2\n3\n4\n5\nREAL\nMORE\n" {
+		t.Errorf("m is %q", m)
+	}
+}
+
+// applyArgs is an apply that settles conflicts in a way.
+func applyArgs(box, how string) []string {
+	if how == "" {
+		return []string{"apply", "--yes", box}
+	}
+	return []string{"apply", "--yes", "--conflict", how, box}
+}
+
+// rooted says whether boxes move directories as such. Without root they copy them.
+func rooted() bool { return os.Geteuid() == 0 }
+
+// A directory that was moved out of one that was deleted lands with the
+// deletion, or neither does.
+func TestPromise4HalfAMoveIsNotLanded(t *testing.T) {
+	w := newLandWorld(t)
+	w.sh("mkdir -p a/s/c z; echo 1 >a/s/y; echo 2 >a/s/c/d; echo 3 >a/k; echo 4 >z/old")
+	box := w.fork("halves")
+	w.inSh(box, "rm -r z; mkdir z; mv a/s z/y; rm -r a")
+	if rooted() { // without root a directory is moved by copying it
+		refused := w.refused(forkbox.Conflict, "apply", "--yes", box, "a")
+		for _, want := range []string{"a/s", "z/y"} {
+			if !strings.Contains(refused.Error(), want) {
+				t.Errorf("%q is not named: %v", want, refused)
+			}
+		}
+		wantText(t, "refused", w.files(), "a/k=3, a/s/c/d=2, a/s/y=1, z/old=4,")
+	}
+	w.apply(box, "z/y")
+	w.apply(box)
+	wantText(t, "landed", w.files(), "z/y/c/d=2, z/y/y=1,")
+	wantText(t, "the box", w.boxFiles(box), "z/y/c/d=2, z/y/y=1,")
+}
+
+// A landing writes to no box's layers but its own, so that an undo leaves every
+// other as it was.
+func TestPromise4ASiblingKeepsWhatItMoved(t *testing.T) {
+	w := newLandWorld(t)
+	w.sh("mkdir -p dd/x o/p; echo 1 >dd/one; echo 2 >dd/x/two; echo 3 >o/p/q")
+	par := w.fork("par")
+	w.inSh(par, "mv dd ee")
+	w.fb("snapshot", par, "s")
+	w.fb("fork", par+"@s", "kid")
+	w.boxes = append(w.boxes, "kid")
+	w.inSh("kid", "mv o/p dd")
+	id := w.apply("kid")
+	wantText(t, "landed", w.files(), "dd/q=3, ee/one=1, ee/x/two=2,")
+	wantText(t, "the kid", w.boxFiles("kid"), "dd/q=3, ee/one=1, ee/x/two=2,")
+	// What par moved is not there any more; nothing of it may land, or go.
+	for _, how := range []string{"theirs", "ours", ""} {
+		w.try(applyArgs(par, how)...)
+		wantText(t, "par applied, conflict "+how, w.files(), "dd/q=3, ee/one=1, ee/x/two=2,")
+	}
+	w.fb("undo", id)
+	wantText(t, "undone", w.files(), "dd/one=1, dd/x/two=2, o/p/q=3,")
+	wantText(t, "par", w.boxFiles(par), "ee/one=1, ee/x/two=2, o/p/q=3,")
+	wantText(t, "the kid", w.boxFiles("kid"), "dd/q=3, ee/one=1, ee/x/two=2,")
+	w.apply(par)
+	wantText(t, "par landed", w.files(), "ee/one=1, ee/x/two=2, o/p/q=3,")
+}
+
+// What a box moved is a directory, not whatever reality has at its path now.
+func TestPromise4AMoveIsOfTheDirectoryThatItWas(t *testing.T) {
+	for _, c := range []struct{ name, reality string }{
+		{"replaced by a new one", "mv dd old; mkdir dd; echo 9 >dd/other"},
+		{"replaced by an old one", "mv dd old; mv prepared dd"},
+		{"replaced by an old one that was written to", "mv dd old; mv prepared dd; echo 9 >dd/new"},
+		{"what it lies in replaced", "mv in old; mv in2 in"},
+		{"moved away", "mv dd old; mv in old2"},
+		{"deleted", "rm -r dd in"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newLandWorld(t)
+			w.sh("mkdir -p dd prepared in/dd in2/dd; echo 1 >dd/one; echo 1 >in/dd/one; echo 2 >in2/dd/two; echo 3 >prepared/p; echo 4 >f")
+			box := w.fork("mover")
+			w.inSh(box, "mv dd ee; mv in/dd ff; echo B >ee/b; rm ff/one; echo B >f")
+			w.fb("stop", box)
+			w.sh(c.reality)
+			before := w.files()
+			if !rooted() {
+				w.land(box)
+				for _, line := range []string{"=1,", "=2,", "=3,"} {
+					if strings.Contains(before, line) && !strings.Contains(w.files(), line) {
+						t.Errorf("%q is gone: %s", line, w.files())
+					}
+				}
+				return
+			}
+			for _, how := range []string{"theirs", ""} {
+				refused := w.refused(forkbox.Conflict, applyArgs(box, how)...)
+				wantText(t, "after "+refused.Error(), w.files(), before)
+			}
+			_ = w.command("sync", box).Run()
+			_ = w.command("sync", box).Run()
+			w.refused(forkbox.Conflict, "apply", "--yes", "--conflict=theirs", box)
+			wantText(t, "refused after a sync", w.files(), before)
+			w.apply(box, "f")
+			wantText(t, "the rest", w.files(), strings.Replace(before, "f=4,", "f=B,", 1))
+		})
+	}
+}
+
+// A fork of a box whose move has landed knows of the landing. When that is
+// undone the fork finds what was moved where it is again.
+func TestPromise4AForkOfWhatLandedOutlivesTheUndo(t *testing.T) {
+	w := newLandWorld(t)
+	w.sh("mkdir -p dd/x ee; echo 1 >dd/one; echo 2 >dd/x/two; echo 3 >ee/old; echo 4 >f")
+	par := w.fork("elder")
+	w.inSh(par, "echo B >ee/old")
+	w.fb("snapshot", par, "before")
+	w.inSh(par, "rm -r ee; mv dd ee")
+	id := w.apply(par)
+	w.fb("snapshot", par, "after")
+	w.fb("fork", par+"@after", "late")
+	w.boxes = append(w.boxes, "late")
+	w.fb("rollback", par, "before")
+	w.fb("undo", id)
+	wantText(t, "undone", w.files(), "dd/one=1, dd/x/two=2, ee/old=3, f=4,")
+	wantText(t, "rolled back", w.boxFiles(par), "dd/one=1, dd/x/two=2, ee/old=B, f=4,")
+	w.try(applyArgs("late", "theirs")...)
+	wantText(t, "the fork", w.boxFiles("late"), "ee/one=1, ee/x/two=2, f=4,")
+	if got := w.files(); !strings.Contains(got, "=1,") || !strings.Contains(got, "=2,") {
+		t.Errorf("what the fork moved is gone: %s", got)
+	}
+}
+
+// What a box lands itself in a directory, and beside it, does not make it
+// another one.
+func TestAMoveAfterOwnLandingsIsNoConflict(t *testing.T) {
+	w := newLandWorld(t)
+	w.sh("mkdir -p dd; echo 1 >dd/one; echo 2 >f")
+	box := w.fork("again")
+	w.inSh(box, "echo B >dd/b; echo B >top; echo B >>dd/one")
+	w.apply(box)
+	w.inSh(box, "mv dd ee; mv f g")
+	id := w.apply(box)
+	wantText(t, "landed", w.files(), "ee/b=B, ee/one=1,B, g=2, top=B,")
+	w.fb("undo", id)
+	w.sh("echo R >dd/r")
+	w.apply(box)
+	wantText(t, "landed again", w.files(), "ee/b=B, ee/one=1,B, ee/r=R, g=2, top=B,")
+	w.inSh(box, "mv g h")
+	w.apply(box)
+	w.inSh(box, "mv h i; echo B >>i; rm ee/b")
+	w.apply(box)
+	wantText(t, "landed at last", w.files(), "ee/one=1,B, ee/r=R, i=2,B, top=B,")
+}
+
+// Two boxes change a file that nobody knows the base of. The first lands, and is
+// taken back: that is no edit of reality's.
+func TestAnUndoneApplyOfAnotherBoxIsNoDrift(t *testing.T) {
+	w := newLandWorld(t)
+	w.sh("mkdir d; echo 1 >d/f; echo 2 >g; mkdir z; echo 3 >z/z")
+	one, two := w.fork("one"), w.fork("two")
+	w.inSh(one, "echo ONE >>d/f; rm g; mv z y; chmod 700 d")
+	w.inSh(two, "echo TWO >>d/f; echo TWO >>g; mv z x; chmod 750 d")
+	w.fb("undo", w.apply(one))
+	w.fb("undo", w.apply(one))
+	w.apply(two)
+	wantText(t, "landed", w.files(), "d/f=1,TWO, g=2,TWO, x/z=3,")
+}
