@@ -239,3 +239,42 @@ func TestAnUndoneApplyOfAnotherBoxIsNoDrift(t *testing.T) {
 	w.apply(two)
 	wantText(t, "landed", w.files(), "d/f=1,TWO, g=2,TWO, x/z=3,")
 }
+
+// What a box deletes in a directory that it made goes from reality when that
+// has landed. What reality makes there stays.
+func TestADeletionInANewDirectoryLandsAfterTheDirectory(t *testing.T) {
+	w := newLandWorld(t)
+	w.sh("echo 1 >f")
+	box := w.fork("maker")
+	w.inSh(box, "mkdir -p n/sub n/m; for f in n/e n/f n/h n/sub/s n/m/m; do echo $f >$f; done")
+	w.apply(box)
+	w.inSh(box, "rm n/e; mv n/h n/g; rm -r n/m; rm n/sub/s")
+	w.sh("echo R >n/r; echo R >n/sub/r; mkdir n/d; echo R >n/d/r")
+	if got := w.fb("diff", box); !strings.Contains(got, "n/e") || strings.Contains(got, "n/r") || strings.Contains(got, "n/d") {
+		t.Errorf("the diff: %s", got)
+	}
+	w.apply(box)
+	const want = "f=1, n/d/r=R, n/f=n/f, n/g=n/h, n/r=R, n/sub/r=R,"
+	wantText(t, "landed", w.files(), want)
+	w.fb("stop", box)
+	w.inSh(box, "echo B >>n/g; rm n/f")
+	w.apply(box)
+	wantText(t, "landed again", w.files(), "f=1, n/d/r=R, n/g=n/h,B, n/r=R, n/sub/r=R,")
+}
+
+// That reality closed a directory is not seen from its times, once something
+// was made in it.
+func TestPromise4TheModeOfADirectoryIsNotReverted(t *testing.T) {
+	w := newLandWorld(t)
+	w.sh("mkdir -m 755 d e")
+	box := w.fork("modes")
+	w.inSh(box, "chmod 700 d e")
+	w.fb("diff", box) // what e was is known from now on
+	w.sh("chmod 711 d; touch d/x e/x")
+	refused := w.refused(forkbox.Conflict, "apply", "--yes", box)
+	if len(refused.Items) != 1 || !strings.HasSuffix(refused.Items[0].Path, "/d") {
+		t.Errorf("%v", refused.Items)
+	}
+	w.apply(box, "e")
+	wantText(t, "modes", w.shOut("stat -c %a d e | tr '\\n' ' '"), "711 700 ")
+}

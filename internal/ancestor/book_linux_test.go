@@ -95,14 +95,18 @@ func TestPin(t *testing.T) {
 	write(t, dir+"/limit", strings.Repeat("x", maxCopy))
 	os.Symlink("target", dir+"/link")
 	unix.Mkfifo(dir+"/fifo", 0o600)
+	os.Mkdir(dir+"/d", 0o750)
 	at := fence(t)
 	b := Open(t.TempDir()+"/yet", nil, at)
 	want(t, b, dir+"/f", "unknown")
 	write(t, dir+"/later", "new")
-	for _, name := range []string{"f", "later", "limit", "link", "fifo", "."} {
+	for _, name := range []string{"f", "later", "limit", "link", "fifo"} {
 		pinPath(t, b, filepath.Join(dir, name))
 	}
 	pinPath(t, b, odd)
+	os.Mkdir(dir+"/later.d", 0o755)
+	pinPath(t, b, dir+"/later.d")
+	pinPath(t, b, dir+"/d")
 	for range 2 {
 		want(t, b, dir+"/f", "-rw-r----- old")
 		want(t, b, odd, "-rw-r----- old")
@@ -111,7 +115,8 @@ func TestPin(t *testing.T) {
 		for _, name := range []string{"later", "fifo", "other"} {
 			want(t, b, dir+"/"+name, "unknown")
 		}
-		want(t, b, dir, "unknown")
+		want(t, b, dir+"/d", "drwxr-x--- ") // its mode
+		want(t, b, dir+"/later.d", "unknown")
 		write(t, dir+"/f", "drifted") // and the pin stays
 		pinPath(t, b, dir+"/f")
 		b = Open(strings.TrimSuffix(b.dir, "/book"), nil, at)

@@ -31,8 +31,10 @@ func (b *Book) Pin(path string, node forkbox.Node, open func() (*os.File, error)
 	s := b.slot(path)
 	link := node.Mode.Type() == fs.ModeSymlink
 	switch {
-	case !link && !node.Mode.IsRegular(), node.Size > maxClone, !s.settled(node), s.taken():
+	case !link && !node.Mode.IsRegular() && !node.Mode.IsDir(), node.Size > maxClone, !s.settled(node), s.taken():
 		return nil
+	case node.Mode.IsDir():
+		return s.pinBytes(nil, node.Mode) // that is all there is to it
 	case link:
 		return s.pinBytes([]byte(node.Target), node.Mode)
 	}

@@ -18,7 +18,7 @@ func (w *walker) dir(e *entry) error {
 	if len(t.parts) == 0 {
 		return nil // it vanished while we were looking
 	}
-	sub := &place{path: e.path, parts: t.parts, base: none, ground: e.in.ground, origin: originOf(e.in.origin, e.name), depth: e.in.depth + 1, hidden: e.hidden, moved: e.in.moved}
+	sub := &place{path: e.path, parts: t.parts, base: none, ground: e.in.ground, origin: originOf(e.in.origin, e.name), depth: e.in.depth + 1, hidden: e.hidden, moved: e.in.moved, covered: e.in.covered}
 	from, shows := t.origin(e.in.origin, e.in.opaque)
 	sub.opaque = !shows
 	if !searchable(t.parts) {
@@ -91,6 +91,7 @@ func (w *walker) sameDir(e *entry, sub *place) error {
 	}
 	if err == nil {
 		sub.base = base
+		w.lookForMount(e, sub)
 	}
 	if fatal(err) {
 		return err
@@ -99,6 +100,14 @@ func (w *walker) sameDir(e *entry, sub *place) error {
 		return nil
 	}
 	return w.emit(e, forkbox.Mode)
+}
+
+// lookForMount notices a filesystem that was mounted since the box wrote here:
+// had it been there before, the box would have an upper of its own for it.
+func (w *walker) lookForMount(e *entry, sub *place) {
+	if sub.covered == "" && !w.mounts[e.path] && isMountPoint(e.baseDir, e.baseName) {
+		sub.covered = e.path
+	}
 }
 
 // renamed reports a directory that was moved here as a whole, with what lay

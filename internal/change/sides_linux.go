@@ -114,6 +114,18 @@ func (e *entry) isMetacopy() bool {
 	return ok
 }
 
+// Covered is where something was mounted over the base since the box changed
+// it: what is there now is not what the box began from. "" if nothing was.
+func (e *entry) Covered() string {
+	if e.in.covered != "" || e.state != present || e.baseName == "." || e.w.mounts[e.path] {
+		return e.in.covered
+	}
+	if isMountPoint(e.baseDir, e.baseName) {
+		return e.path
+	}
+	return ""
+}
+
 // MovedHere is where the directory comes from that the box moved into the place
 // of what it lost here; "" if it did no such thing.
 func (e *entry) MovedHere() string { return e.movedHere }

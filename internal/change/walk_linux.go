@@ -48,10 +48,11 @@ type place struct {
 	origin string // where base lies, from the root of its filesystem: not where upper does, below a renamed directory
 	depth  int
 
-	opaque  bool // nothing of the base shines through
-	moved   bool // it lies in, or is, a renamed directory
-	hidden  bool // the box was not shown the base
-	unknown bool // the base is there but may not be read
+	opaque  bool   // nothing of the base shines through
+	moved   bool   // it lies in, or is, a renamed directory
+	covered string // where something was mounted over the base since, if it lies in that
+	hidden  bool   // the box was not shown the base
+	unknown bool   // the base is there but may not be read
 }
 
 func newWalker(ctx context.Context, src Source, yield Yield) *walker {

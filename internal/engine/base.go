@@ -139,18 +139,25 @@ func (e *Engine) newPinner(v *review.View) *pinner {
 	return nil
 }
 
-// see pins one file that the box modified or deleted and reality did not.
+// see pins one file that the box modified or deleted and reality did not, or
+// the mode of a directory.
 func (p *pinner) see(x *review.Entry) {
-	if p == nil || p.left == 0 || x.Drifted || x.Hidden || x.Scope == forkbox.Noise || x.Type != "file" ||
-		x.Kind != forkbox.Modified && x.Kind != forkbox.Deleted {
+	if p == nil || p.left == 0 || x.Drifted || x.Hidden || x.Scope == forkbox.Noise || !pinnable(x.Change) {
 		return
 	}
 	old, err := x.Sides.Old()
-	if err != nil || !old.Mode.IsRegular() {
+	if err != nil || !old.Mode.IsRegular() && !old.Mode.IsDir() {
 		return
 	}
 	p.left--
 	_ = p.book.Pin(x.Path, old, x.Sides.OpenOld) // without it the merge is refused, nothing is lost
+}
+
+func pinnable(c forkbox.Change) bool {
+	if c.Type == "dir" {
+		return c.Kind == forkbox.Mode
+	}
+	return c.Type == "file" && (c.Kind == forkbox.Modified || c.Kind == forkbox.Deleted)
 }
 
 // observe looks at a box that has just become idle, to keep the bases of what

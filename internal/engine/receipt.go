@@ -294,7 +294,7 @@ func (e *Engine) mark(r forkbox.Receipt, box forkbox.Box, marks map[string]revie
 		case !r.Undone.IsZero() && tag.Drifted:
 			return nil // as it was: changed by reality
 		case r.Undone.IsZero():
-			m = review.Mark{Box: tag.Box, Whole: !tag.Partial, Deleted: tag.Kind == forkbox.Deleted,
+			m = review.Mark{Box: tag.Box, Whole: !tag.Partial, Deleted: tag.Kind == forkbox.Deleted, Added: tag.Kind == forkbox.Added || m.Added && tag.Kind == forkbox.Mode,
 				Landed: r.Created.After(box.Base.Fence), Receipt: r.ID}
 		}
 		m.Nothing = !r.Undone.IsZero() && tag.Kind == forkbox.Added && x.Now == nil

@@ -52,6 +52,13 @@ func (s *Script) Overlay(o Overlay, target string) {
 	}
 	if o.UserXattr {
 		flag("userxattr")
+		if o.Upper != "" {
+			// With it overlayfs marks a new directory as one that shows
+			// nothing of the base, as it does with redirect_dir: when the
+			// directory has landed, what the box then deletes in it is
+			// known to be deleted.
+			set("xino", "on")
+		}
 	} else if o.RedirectDir {
 		set("redirect_dir", "on")
 		// Whatever this kernel's defaults are: the upper must hold the whole

@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 
@@ -65,6 +66,9 @@ func (p *Plan) Next(ctx context.Context, e *Entry) (Step, error) {
 		p.Left++
 		return Step{}, nil
 	}
+	if at := covered(e); at != "" {
+		return p.impossible(e, fmt.Sprintf("something was mounted at %q after the fork: unmount it, or it is not what the box began from", at))
+	}
 	if p.lost != "" && e.Path != p.lost && forkbox.Within(e.Path, p.lost) {
 		p.Left++
 		return Step{}, nil
@@ -78,6 +82,14 @@ func (p *Plan) Next(ctx context.Context, e *Entry) (Step, error) {
 	}
 	s.Landed.Path, s.Landed.Kind = e.Path, e.Kind
 	return s, p.tag(e, &s)
+}
+
+// covered is where something was mounted over what a box changed.
+func covered(e *Entry) string {
+	if s, ok := e.Sides.(interface{ Covered() string }); ok {
+		return s.Covered()
+	}
+	return ""
 }
 
 func (p *Plan) step(ctx context.Context, e *Entry) (Step, error) {

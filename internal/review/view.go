@@ -33,6 +33,7 @@ type Mark struct {
 	Box     forkbox.Identity // what the box had, where all of it landed
 	Whole   bool             // all of the box's change landed
 	Deleted bool             // and it was a deletion
+	Added   bool             // reality had nothing there before
 	// Landed says that something landed there after the fence: what the path
 	// was at the fence is no base any more.
 	Landed bool
@@ -118,12 +119,12 @@ func (e *Entry) differs(attrs ...string) bool {
 // Each yields the changes that are selected, and counts them all. What has
 // landed before is none.
 func (v *View) Each(ctx context.Context, chosen *Chosen, yield func(*Entry) error) error {
-	return v.each(ctx, chosen, func(e *Entry) bool { return v.Landed(e) }, yield)
+	return v.each(ctx, chosen, func(e *Entry) bool { return v.Landed(e) || v.neverSeen(e) }, yield)
 }
 
 // EachWith is Each with what has landed before.
 func (v *View) EachWith(ctx context.Context, chosen *Chosen, yield func(*Entry) error) error {
-	return v.each(ctx, chosen, func(*Entry) bool { return false }, yield)
+	return v.each(ctx, chosen, v.neverSeen, yield)
 }
 
 func (v *View) each(ctx context.Context, chosen *Chosen, skip func(*Entry) bool, yield func(*Entry) error) error {
@@ -220,6 +221,24 @@ func (v *View) Landed(e *Entry) bool {
 	return err == nil && id.Ino == m.Box.Ino && id.Ctime == m.Box.Ctime
 }
 
+// neverSeen says whether a path is missing in the box that reality made in a
+// directory of the box's own, which has landed: the box shows only what is its
+// own there, and has not deleted it.
+func (v *View) neverSeen(e *Entry) bool {
+	if e.Kind != forkbox.Deleted || len(v.Marks) == 0 {
+		return false
+	}
+	if _, landed := v.Marks[e.Path]; landed {
+		return false
+	}
+	for dir := path.Dir(e.Path); dir != "/"; dir = path.Dir(dir) {
+		if v.Marks[dir].Added {
+			return true
+		}
+	}
+	return false
+}
+
 // drifted says whether reality changed a path after the fence. Whatever is
 // done to a file sets its inode's time.
 func (v *View) drifted(e *Entry) bool {
@@ -237,8 +256,11 @@ func (v *View) drifted(e *Entry) bool {
 	if wasDir {
 		// Adding or deleting a file in a directory sets its times, too. Both
 		// of them: where only the inode's is later, its attributes changed.
+		// They may have been changed before that as well: where the box has
+		// another mode, what it was has to be known.
 		old, err := e.Sides.Old()
-		return err == nil && v.since(e.Path, old.Identity) && old.ModTime.UnixNano() != old.Ctime
+		return err == nil && v.since(e.Path, old.Identity) &&
+			(old.ModTime.UnixNano() != old.Ctime || e.Kind == forkbox.Mode && e.differs("mode"))
 	}
 	return v.since(e.Path, id) || v.wayMoved(path.Dir(e.Path))
 }
