@@ -83,7 +83,10 @@ func (l *Landing) stagePut(r *record, it *Item, src *source) error {
 // put into if that is new as well, else in a slot of its own.
 func (l *Landing) slotFor(r *record, it *Item) (err error) {
 	if dir := l.around(); dir != nil {
-		if it.Expect != nil || dir.Path != path.Dir(it.Path) {
+		if it.Expect != nil {
+			return conflict(opLand, it.Path, "something is there, in a directory that was not there a moment ago")
+		}
+		if dir.Path != path.Dir(it.Path) {
 			return forkbox.Errorf(forkbox.Invalid, opLand, "%q lies in a new directory, where only what was put is", it.Path)
 		}
 		r.Inside, r.Place, r.Slot = true, dir.Place, dir.Slot+"/"+path.Base(it.Path)

@@ -132,6 +132,9 @@ func (v *View) each(ctx context.Context, chosen *Chosen, skip func(*Entry) bool,
 	err := v.Changes(ctx, func(c forkbox.Change, sides forkbox.Sides) error {
 		e := &Entry{Change: c, Sides: sides}
 		if skip(e) {
+			if e.Kind == forkbox.Added {
+				return v.pass(e) // reality has lost it since: what lands in it needs it
+			}
 			return nil
 		}
 		v.sort(ctx, e)
