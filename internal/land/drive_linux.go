@@ -2,6 +2,7 @@ package land
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 )
@@ -131,17 +132,25 @@ type driver struct {
 
 // note sorts what went wrong with a record: the tree changed under it, or the
 // machine failed.
-func (d *driver) note(p string, err error) error {
+func (d *driver) note(r *record, p string, err error) error {
 	switch {
 	case err == nil:
 	case d.force != nil:
 		return err // an undo stops, and goes back where it came from
 	case forkbox.CodeOf(err) == forkbox.Conflict:
-		d.leave(p, err.Error())
+		d.leave(p, d.whereKept(r, err.Error()))
 	case d.err == nil:
 		d.err = err
 	}
 	return nil
+}
+
+// whereKept has a reason say where the other object is, if it does not yet.
+func (d *driver) whereKept(r *record, why string) string {
+	if r.Place < 0 || d.places[r.Place].fd < 0 || strings.Contains(why, keptAs) {
+		return why
+	}
+	return d.kept(r, why)
 }
 
 // aside remembers a record that is left as it is.
@@ -158,20 +167,20 @@ func (d *driver) leave(p, why string) {
 
 func (d *driver) visitor() visitor {
 	return visitor{
-		move: func(r *record) error { return d.note(r.From, d.moveEnd(r, r.From, d.to)) },
+		move: func(r *record) error { return d.note(r, r.From, d.moveEnd(r, r.From, d.to)) },
 		item: func(r *record, l *left) error {
 			switch {
 			case d.skip[r.N]:
 			case r.flips():
-				return d.note(r.Path, d.aside(r, d.turn(r, l)))
+				return d.note(r, r.Path, d.aside(r, d.turn(r, l)))
 			case r.Op == Move:
-				return d.note(r.Path, d.moveEnd(r, r.Path, !d.to))
+				return d.note(r, r.Path, d.moveEnd(r, r.Path, !d.to))
 			case r.Op == Attr && !r.Old.isDir():
-				return d.note(r.Path, d.turnAttrs(r, l))
+				return d.note(r, r.Path, d.turnAttrs(r, l))
 			}
 			return nil
 		},
-		attr: func(r *record, l *left) error { return d.note(r.Path, d.turnAttrs(r, l)) },
+		attr: func(r *record, l *left) error { return d.note(r, r.Path, d.turnAttrs(r, l)) },
 	}
 }
 

@@ -92,8 +92,8 @@ func (in *inspection) strangers(d *newDir) error {
 		return err
 	}
 	names, err := linux.List(fd)
-	if errors.Is(err, unix.EACCES) {
-		return nil // not ours to read, so nor to write
+	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOENT) {
+		return nil // not ours to read, so nor to write; or just removed
 	}
 	for _, name := range names {
 		if !d.names[name] {

@@ -327,22 +327,26 @@ func (c *chaos) lookAgain() {
 // and recovery, with crashes in all of them, and no line is ever lost. More
 // rounds with LAND_ROUNDS, one again with LAND_SEED.
 func TestPromise4RandomEditor(t *testing.T) {
-	rounds := uint64(150)
+	rounds, first := uint64(150), uint64(1) // the same ones each time
 	if text := os.Getenv("LAND_ROUNDS"); text != "" {
 		fmt.Sscan(text, &rounds)
+		first = rand.Uint64N(1 << 32)
 	}
 	states := map[string]int{}
-	randomRounds(t, rounds, func(t *testing.T, seed uint64) { editedLanding(t, seed, states) })
+	roundsFrom(t, first, rounds, func(t *testing.T, seed uint64) { editedLanding(t, seed, states) })
 	t.Log(states)
 	for _, want := range []string{"landed", "refused", "undone", "undo refused", "torn"} {
-		if states[want] == 0 && rounds >= 150 {
+		if states[want] == 0 && os.Getenv("LAND_SEED") == "" {
 			t.Errorf("none was %s: %v", want, states)
 		}
 	}
 }
 
 func randomRounds(t *testing.T, count uint64, round func(*testing.T, uint64)) {
-	first := rand.Uint64N(1 << 32)
+	roundsFrom(t, rand.Uint64N(1<<32), count, round)
+}
+
+func roundsFrom(t *testing.T, first, count uint64, round func(*testing.T, uint64)) {
 	if text := os.Getenv("LAND_SEED"); text != "" {
 		fmt.Sscan(text, &first)
 		count = 1
@@ -427,9 +431,10 @@ func (e *editor) land(items []Item) string {
 	if crashed {
 		return e.recovered("landing", seen, map[State]string{Before: "refused", After: "landed"})
 	}
-	e.check("landing", seen, saying(err, nil))
+	if err == nil || !strings.Contains(err.Error(), "at the next start") {
+		e.check("landing", seen, saying(err, nil))
+	}
 	if err != nil {
-		e.w.Log("refused: ", err)
 		return e.recovered("refused", seen, map[State]string{Before: "refused"})
 	}
 	e.own("landed")
@@ -517,7 +522,9 @@ func (e *editor) undo() string {
 	if e.mayCrash(func() { err = e.w.undo() }) {
 		return e.recovered("undo", seen, map[State]string{After: "undo refused", Undone: "undone"})
 	}
-	e.check("undo", seen, saying(err, nil))
+	if err == nil || !strings.Contains(err.Error(), "at the next start") {
+		e.check("undo", seen, saying(err, nil))
+	}
 	if err != nil {
 		return e.recovered("undo refused", seen, map[State]string{After: "undo refused"})
 	}

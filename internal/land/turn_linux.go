@@ -230,5 +230,7 @@ func (d *driver) kept(r *record, why string) string {
 	if there, err := p.lookSlot(r.Slot); err != nil || there == nil {
 		return why
 	}
-	return why + "; the other version is kept as " + join(join(p.In, d.name), r.Slot)
+	return why + keptAs + join(join(p.In, d.name), r.Slot)
 }
+
+const keptAs = "; the other version is kept as "
