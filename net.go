@@ -190,3 +190,6 @@ type Secret struct {
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
 }
+
+// TeamPrefix is what the name of a team follows where a network is asked for.
+const TeamPrefix = "team:"

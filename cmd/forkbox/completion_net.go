@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/forkbox/forkbox"
 	"github.com/spf13/cobra"
 )
 
@@ -14,7 +15,7 @@ func (a *app) completeNets(cmd *cobra.Command, _ []string, _ string) ([]string, 
 	defer cancel()
 	boxes, _ := a.shyClient().Boxes(ctx)
 	for _, box := range boxes {
-		if word := box.Network.Team + "\tteam"; box.Network.Team != "" && !slices.Contains(words, word) {
+		if word := forkbox.TeamPrefix + box.Network.Team + "\tteam"; box.Network.Team != "" && !slices.Contains(words, word) {
 			words = append(words, word)
 		}
 	}

@@ -24,7 +24,7 @@ type netFlags struct {
 // add is told what a box has if nothing is said.
 func (f *netFlags) add(a *app, cmd *cobra.Command, otherwise string) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.net, "net", "", "`network`: none (loopback only), policy (what rules allow), host (shared with the host), or the name of a team whose boxes reach each other ("+otherwise+")")
+	flags.StringVar(&f.net, "net", "", "`network`: none (loopback only), policy (what rules allow), host (shared with the host), or team:NAME, whose boxes reach each other ("+otherwise+")")
 	flags.Var(&f.preset, "net-preset", "what may be reached beside --allow: locked (nothing), balanced (what this machine's tools are configured to use, and model APIs; if nothing is said) or open (every public address)")
 	flags.Var(ruleValue{"allow", &f.rules}, "allow", "let it reach this, for example git.example.com:443 or '*.example.org' (repeatable; the first of --allow and --deny that matches decides)")
 	flags.Var(ruleValue{"deny", &f.rules}, "deny", "do not let it reach this (repeatable)")
@@ -56,7 +56,7 @@ func (f *netFlags) check() error {
 	switch {
 	case f.ungated() && len(said) > 0:
 		return forkbox.Errorf(forkbox.Invalid, op, "%s makes no sense with --net %s", strings.Join(said, ", "), f.net).
-			Hint("rules hold with --net policy, or in a team: --net NAME")
+			Hint("rules hold with --net policy, or in a team: --net team:NAME")
 	case slices.Contains(presets, f.net):
 		// As the name of a team it would get the preset balanced, which may be
 		// much more than was meant.

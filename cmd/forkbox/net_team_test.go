@@ -19,7 +19,7 @@ func TestTeam(t *testing.T) {
 	t.Parallel()
 	w := newNetWorld(t)
 	for _, box := range []struct{ name, team string }{{"api", "red"}, {"web", "red"}, {"spy", "blue"}} {
-		w.must("new", "--name", box.name, "--net", box.team, "--net-preset", "locked")
+		w.must("new", "--name", box.name, "--net", "team:"+box.team, "--net-preset", "locked")
 		w.starts(box.name, "/usr/bin/python3", "-m", "http.server", "--bind", "::", "8000")
 		w.must("wait", box.name, "--port", "8000")
 	}
@@ -42,8 +42,8 @@ func TestTeam(t *testing.T) {
 func TestTeamRests(t *testing.T) {
 	t.Parallel()
 	w := newNetWorld(t)
-	w.must("new", "--name", "api", "--net", "red", "--net-preset", "locked")
-	w.must("new", "--name", "web", "--net", "red", "--net-preset", "locked")
+	w.must("new", "--name", "api", "--net", "team:red", "--net-preset", "locked")
+	w.must("new", "--name", "web", "--net", "team:red", "--net-preset", "locked")
 	w.failsIn("web", w.inside("dial", "tcp", "api:8000")...) // at rest nobody is there
 	w.starts("api", "/usr/bin/python3", "-m", "http.server", "--bind", "0.0.0.0", "8000")
 	w.must("wait", "api", "--port", "8000")
@@ -60,10 +60,10 @@ func TestPromise8OtherUsers(t *testing.T) {
 		t.Skip("only a daemon of root's serves several users")
 	}
 	w := newNetWorld(t)
-	w.must("new", "--name", "api", "--net", "red", "--net-preset", "locked")
+	w.must("new", "--name", "api", "--net", "team:red", "--net-preset", "locked")
 	w.starts("api", "/usr/bin/python3", "-m", "http.server", "--bind", "0.0.0.0", "8000")
 	w.must("wait", "api", "--port", "8000")
-	w.theirs("new", "--name", "spy", "--net", "red", "--net-preset", "locked")
+	w.theirs("new", "--name", "spy", "--net", "team:red", "--net-preset", "locked")
 	if out, err := w.theirsTry("exec", "spy", "--", "curl", "-sS", "--max-time", "20", "http://api:8000/"); err == nil || hung.MatchString(out) {
 		t.Errorf("another user's box reaches a team of the same name: %v %s", err, out)
 	}

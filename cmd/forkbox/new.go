@@ -31,7 +31,7 @@ It has a network of its own. With --net policy, which it has if nothing is said,
 reaches what --allow and --deny say, then what the project's forkbox.yaml says, then
 the preset; forkbox help net says what rules look like. The preset balanced is what
 this machine's tools are themselves configured to use, and model APIs. Boxes of one
-team (--net TEAM) reach each other by name. With --net host it shares the host's.`,
+team (--net team:NAME) reach each other by name. With --net host it shares the host's.`,
 		Example: `  forkbox new --name try
   box=$(forkbox new --net none)
   forkbox new --net-preset locked --allow git.example.com:443 --host-port 5432

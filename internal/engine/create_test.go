@@ -41,7 +41,7 @@ func TestCreateRefuses(t *testing.T) {
 		{CreateSpec{From: "ubuntu:24.04"}, forkbox.Invalid},
 		{CreateSpec{Dir: "src"}, forkbox.Invalid},
 		{CreateSpec{Net: "Wi-Fi"}, forkbox.Invalid},
-		{CreateSpec{Net: "wifi"}, forkbox.Unsupported}, // a team, and there are no gates
+		{CreateSpec{Net: "team:wifi"}, forkbox.Unsupported}, // a team, and there are no gates
 	} {
 		_, err := w.Create(t.Context(), ada, c.spec)
 		wantCode(t, err, c.code)

@@ -168,11 +168,11 @@ func TestExecHasWhatTheNetworkNeeds(t *testing.T) {
 
 func TestMates(t *testing.T) {
 	w := newNetWorld(t)
-	a := w.make(CreateSpec{Name: "a", Net: "blue"})
-	b := w.make(CreateSpec{Name: "b", Net: "blue"})
-	c := w.make(CreateSpec{Name: "c", Net: "red"})
+	a := w.make(CreateSpec{Name: "a", Net: "team:blue"})
+	b := w.make(CreateSpec{Name: "b", Net: "team:blue"})
+	c := w.make(CreateSpec{Name: "c", Net: "team:red"})
 	w.make(CreateSpec{Name: "alone"})
-	_, err := w.Create(t.Context(), bob, CreateSpec{Name: "his", Net: "blue"})
+	_, err := w.Create(t.Context(), bob, CreateSpec{Name: "his", Net: "team:blue"})
 	check(t, err)
 	for _, name := range []string{"a", "b", "c", "alone"} {
 		w.exec(name)

@@ -19,7 +19,7 @@ func newNetFamily(t *testing.T) (*layeredWorld, forkbox.Box) {
 		c.Ledger = layeredLedger{fusedLedger{w.ledger, f}, &w.meanwhile}
 		c.Networks, c.Ports = fakeNetworks{nets, w.host, f}, ports
 	})
-	_, err := w.Create(t.Context(), ada, CreateSpec{Name: "one", Net: "blue", NetWish: forkbox.NetWish{
+	_, err := w.Create(t.Context(), ada, CreateSpec{Name: "one", Net: "team:blue", NetWish: forkbox.NetWish{
 		Preset: "locked", Rules: []string{"allow a.example.com"}, Secrets: []string{"KEY"}, HostPorts: []int{5432}}})
 	check(t, err)
 	w.write("one", "x")
@@ -105,7 +105,7 @@ func TestTemplateKeepsTheNetwork(t *testing.T) {
 	b, err := w.Create(t.Context(), ada, CreateSpec{Template: "start", Name: "two"})
 	check(t, err)
 	wantHeir(t, one, b, "allow a.example.com")
-	b, err = w.Create(t.Context(), ada, CreateSpec{Template: "start", Net: "red", NetWish: forkbox.NetWish{Rules: []string{"deny b.example.com"}}})
+	b, err = w.Create(t.Context(), ada, CreateSpec{Template: "start", Net: "team:red", NetWish: forkbox.NetWish{Rules: []string{"deny b.example.com"}}})
 	check(t, err)
 	if b.Network.Team != "red" || ruleTexts(b.Network) != "deny b.example.com; allow a.example.com" {
 		t.Errorf("got %+v", b.Network)
@@ -146,7 +146,7 @@ func TestImportHasTheNetworkThatWasAskedFor(t *testing.T) {
 		c.Provider, c.Networks = importer{fakeProvider{w.host, f}, &read}, fakeNetworks{w.nets, w.host, f}
 	})
 	wish := forkbox.NetWish{Rules: []string{"allow a.example.com"}}
-	in, err := w.ImportWith(t.Context(), ada, strings.NewReader("x"), forkbox.ImportSpec{Net: "blue"}, forkbox.Wish{}, wish)
+	in, err := w.ImportWith(t.Context(), ada, strings.NewReader("x"), forkbox.ImportSpec{Net: "team:blue"}, forkbox.Wish{}, wish)
 	check(t, err)
 	if in.Box.Network.Team != "blue" || ruleTexts(in.Box.Network) != "allow a.example.com" || in.Box.Network.CA == "" {
 		t.Errorf("got %+v", in.Box.Network)

@@ -38,7 +38,11 @@ func inherited(n forkbox.Network) forkbox.Network {
 }
 
 func originOf(mode forkbox.Net, n forkbox.Network) *origin {
-	return &origin{orElse(n.Team, string(mode)), n.Asked}
+	word := string(mode)
+	if n.Team != "" {
+		word = forkbox.TeamPrefix + n.Team
+	}
+	return &origin{word, n.Asked}
 }
 
 // heir is what a fork gets: what was asked for the origin, unless it is said
@@ -128,10 +132,11 @@ func fits(word string, mode forkbox.Net) bool {
 
 // teamOf is the team that a word names, none if it is a mode.
 func teamOf(word string) string {
-	if ungated(word) || word == string(forkbox.NetPolicy) {
+	team, _ := strings.CutPrefix(word, forkbox.TeamPrefix)
+	if team == word {
 		return ""
 	}
-	return word
+	return team
 }
 
 // ungated says whether a word asks for a network without a gate.
@@ -145,15 +150,53 @@ func checkNet(word string, wish forkbox.NetWish) error {
 		return err
 	}
 	if team := teamOf(word); team != "" && !validName(team) {
-		return forkbox.Errorf(forkbox.Invalid, op, "there is no network %q, and a team cannot be called so", word).
-			Hint("use --net none, policy or host").
+		return forkbox.Errorf(forkbox.Invalid, op, "a team cannot be called %q", team).
 			Hint("a team's name has up to 63 lower-case letters, digits and dashes, not a dash first")
+	} else if team == "" && word != "" && word != string(forkbox.NetPolicy) && !ungated(word) {
+		return noSuchNet(op, word)
 	}
 	if ungated(word) && asksNet(wish) {
 		return forkbox.Errorf(forkbox.Invalid, op, "rules, ports and secrets need a gate, and with --net %s there is none", word).
 			Hint("use --net policy")
 	}
 	return nil
+}
+
+// noSuchNet is the answer to a word that is no network. One that was meant as
+// "none" must not become a team with a way out.
+func noSuchNet(op, word string) error {
+	err := forkbox.Errorf(forkbox.Invalid, op, "there is no network %q", word)
+	for _, mode := range []string{"none", "policy", "host"} {
+		if distance(word, mode) <= 2 {
+			err = err.Hint("did you mean --net %s?", mode)
+		}
+	}
+	err = err.Hint("use --net none, policy or host")
+	if validName(word) {
+		err = err.Hint("for a team of boxes that reach each other: --net %s%s", forkbox.TeamPrefix, word)
+	}
+	return err
+}
+
+// distance is how many letters differ between two words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := last
+			if a[i] != b[j] {
+				cost++
+			}
+			last = row[j+1]
+			row[j+1] = min(cost, row[j]+1, last+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // networking is a provider that knows which networks it can give boxes here.

@@ -20,7 +20,7 @@ func TestNetworkOfANewBox(t *testing.T) {
 		{"policy", forkbox.NetPolicy, "", ""},
 		{"none", forkbox.NetNone, "", ""},
 		{"host", forkbox.NetHost, "", sharesNote},
-		{"blue-team", forkbox.NetPolicy, "blue-team", ""},
+		{"team:blue-team", forkbox.NetPolicy, "blue-team", ""},
 	} {
 		b := w.make(CreateSpec{Net: c.word})
 		for range 2 { // as long as it lives
@@ -49,7 +49,7 @@ func TestNetworkRefuses(t *testing.T) {
 		spec CreateSpec
 		code forkbox.Code
 	}{
-		{CreateSpec{Net: "Blue Team"}, forkbox.Invalid},
+		{CreateSpec{Net: "team:Blue Team"}, forkbox.Invalid}, {CreateSpec{Net: "nnoe"}, forkbox.Invalid}, {CreateSpec{Net: "team:"}, forkbox.Invalid},
 		{CreateSpec{Net: "-x"}, forkbox.Invalid},
 		{CreateSpec{Net: "none", NetWish: forkbox.NetWish{Rules: []string{"allow a.example.com"}}}, forkbox.Invalid},
 		{CreateSpec{Net: "host", NetWish: forkbox.NetWish{HostPorts: []int{5432}}}, forkbox.Invalid},
@@ -60,7 +60,7 @@ func TestNetworkRefuses(t *testing.T) {
 	}
 	// More than was asked for is never taken.
 	w.nets.with(func(n *nets) { n.wider = true })
-	for _, word := range []string{"", "none", "policy", "blue"} {
+	for _, word := range []string{"", "none", "policy", "team:blue"} {
 		_, err := w.Create(t.Context(), ada, CreateSpec{Net: word})
 		wantCode(t, err, forkbox.Internal)
 	}
@@ -80,7 +80,7 @@ func TestPromise5NetworkThatThisHostCannotGive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newNetWorld(t)
 			prevent(w)
-			for _, spec := range []CreateSpec{{Net: "policy"}, {Net: "blue"}, {NetWish: forkbox.NetWish{Preset: "open"}}} {
+			for _, spec := range []CreateSpec{{Net: "policy"}, {Net: "team:blue"}, {NetWish: forkbox.NetWish{Preset: "open"}}} {
 				_, err := w.Create(t.Context(), ada, spec)
 				wantCode(t, err, forkbox.Unsupported)
 			}

@@ -18,7 +18,7 @@ func ruleTexts(n forkbox.Network) string {
 
 func TestAllowChangesALiveBox(t *testing.T) {
 	w := newNetWorld(t)
-	b := w.make(CreateSpec{Name: "one", Net: "blue", NetWish: forkbox.NetWish{
+	b := w.make(CreateSpec{Name: "one", Net: "team:blue", NetWish: forkbox.NetWish{
 		Rules: []string{"deny b.example.com"}, Secrets: []string{"KEY"}, Found: []forkbox.NetRule{{Rule: "allow f.example.com", From: "preset balanced"}}}})
 	w.exec("one")
 	_, err := w.Publish(t.Context(), ada, "one", forkbox.Port{Box: 3000})

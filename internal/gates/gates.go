@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/miekg/dns"
@@ -58,7 +59,7 @@ func (h *House) Resolve(_ forkbox.Owner, asked string, wish forkbox.NetWish) (fo
 		return "", forkbox.Network{}, err
 	}
 	if asked != string(forkbox.NetPolicy) {
-		n.Team = asked
+		n.Team = strings.TrimPrefix(asked, forkbox.TeamPrefix)
 	}
 	return forkbox.NetPolicy, n, nil
 }
