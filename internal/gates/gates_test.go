@@ -55,7 +55,7 @@ func TestWordsAfterNet(t *testing.T) {
 	for _, c := range []struct {
 		asked, team string
 		net         forkbox.Net
-	}{{"", "", forkbox.NetPolicy}, {"policy", "", forkbox.NetPolicy}, {"none", "", forkbox.NetNone}, {"host", "", forkbox.NetHost}, {"blue", "blue", forkbox.NetPolicy}} {
+	}{{"", "", forkbox.NetPolicy}, {"policy", "", forkbox.NetPolicy}, {"none", "", forkbox.NetNone}, {"host", "", forkbox.NetHost}, {"team:blue", "blue", forkbox.NetPolicy}} {
 		box := boxOf(t, h, c.asked, forkbox.NetWish{})
 		if box.Net != c.net || box.Network.Team != c.team {
 			t.Errorf("%q is %s of team %q", c.asked, box.Net, box.Network.Team)
