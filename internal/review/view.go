@@ -262,6 +262,9 @@ func (v *View) drifted(e *Entry) bool {
 		// They may have been changed before that as well: where the box has
 		// another mode, what it was has to be known.
 		old, err := e.Sides.Old()
+		if err == nil && e.Kind == forkbox.Deleted && v.wayMoved(path.Dir(e.Path)) {
+			return true // it may be another one
+		}
 		return err == nil && v.since(e.Path, old.Identity) &&
 			(old.ModTime.UnixNano() != old.Ctime || e.Kind == forkbox.Mode && e.differs("mode"))
 	}
