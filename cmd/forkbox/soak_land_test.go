@@ -1,0 +1,251 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/forkbox/forkbox"
+)
+
+// landTry is an apply or an undo, and what came of it.
+type landTry struct {
+	step        string
+	args        []string
+	box         string
+	receipt     *soakReceipt // that an undo is about
+	path        string       // that is to land; "" is all
+	before, now view
+	refused     *forkbox.Error
+	conflicts   []string // where the step says which side wins
+	editor      *editor  // at work meanwhile, if any
+	killed      bool
+}
+
+// land plays an apply or undo. The rules:
+//
+//   - refused, reality is as it was;
+//   - an apply takes a line from reality only if the box saw and deleted it, and
+//     brings every line that the box wrote, unless reality deleted it later;
+//   - an undo takes only what its apply brought, and brings back what it took;
+//   - lines of an editor that is at work meanwhile are there, or are kept with
+//     a receipt;
+//   - a daemon that is killed has landed all or nothing.
+func (s *soak) land(f []string, run func(*exec.Cmd) error, more landTry) {
+	a := s.attempt(f, more)
+	if a == nil {
+		return
+	}
+	known := s.states()
+	a.before = s.viewNow()
+	a.refused = s.run(run, a.args)
+	after := s.states() // by a daemon that has recovered
+	a.now = s.viewNow()
+	s.landings++
+	a.editor.settle(s, a)
+	unchanged := len(changed(a.before, a.now)) == 0
+	switch {
+	case a.refused != nil && !a.killed:
+		s.refuse(a, unchanged)
+	case a.killed && unchanged:
+	case a.receipt != nil:
+		s.undone(a)
+	default:
+		s.landed(a, newIn(after, known))
+	}
+}
+
+func (s *soak) viewNow() view {
+	s.Helper()
+	v, err := viewOf(s.ws)
+	s.ok(err)
+	return v
+}
+
+// attempt reads a step; nil is one that is about no receipt.
+func (s *soak) attempt(f []string, a landTry) *landTry {
+	a.step = s.history[len(s.history)-1]
+	if f[0] == "undo" {
+		n, err := strconv.Atoi(f[1])
+		s.ok(err)
+		if n >= len(s.receipts) {
+			return nil
+		}
+		a.receipt = s.receipts[n]
+		a.box, a.args = a.receipt.box, []string{"undo", "--yes", a.receipt.id}
+		return &a
+	}
+	a.box = f[1]
+	rest, path := f[2:], "."
+	if len(rest) > 0 && !strings.HasPrefix(rest[0], "--") {
+		a.path, path, rest = rest[0], rest[0], rest[1:]
+	}
+	a.args = []string{"apply", "--yes", "--all", a.box, path}
+	if len(rest) > 0 {
+		a.conflicts = s.conflicts(a.args)
+		a.args = append(a.args, rest...)
+	}
+	return &a
+}
+
+// conflicts lists the paths that an apply would be refused for.
+func (s *soak) conflicts(args []string) (paths []string) {
+	_, refused := s.try(append(slices.Clone(args), "--dry-run")...)
+	if refused == nil {
+		return nil
+	}
+	for _, item := range refused.Items {
+		rel, err := filepath.Rel(s.ws, item.Path)
+		if !filepath.IsAbs(item.Path) {
+			rel, err = item.Path, nil
+		}
+		s.ok(err)
+		paths = append(paths, rel)
+	}
+	return paths
+}
+
+// run returns what the command reports; killed, it may report anything.
+func (s *soak) run(run func(*exec.Cmd) error, args []string) *forkbox.Error {
+	cmd := s.command(append([]string{"--json"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if run(cmd) == nil {
+		return nil
+	}
+	var report struct{ Error *forkbox.Error }
+	if json.Unmarshal(stderr.Bytes(), &report) == nil && report.Error != nil {
+		return report.Error
+	}
+	return forkbox.Errorf(forkbox.Internal, strings.Join(args, " "), "%s", stderr.String())
+}
+
+// newIn is the receipt that was not there before.
+func newIn(after, before map[string]forkbox.ReceiptState) string {
+	for id := range after {
+		if _, ok := before[id]; !ok {
+			return id
+		}
+	}
+	return ""
+}
+
+// at are the lines at some paths and below or above.
+func (v view) at(paths []string) lines {
+	some := view{}
+	for p, e := range v {
+		if slices.ContainsFunc(paths, func(q string) bool { return related(p, q) }) {
+			some[p] = e
+		}
+	}
+	return some.lines()
+}
+
+func (s *soak) landed(a *landTry, id string) {
+	box := s.boxes[a.box]
+	before, now := a.before.lines(), a.now.lines()
+	gone := before.without(now, box.removed, a.before.at(a.conflicts), a.editor.deleted())
+	if a.path != "" { // half of a move has landed: the box has the other
+		gone = gone.without(s.look(a.box).lines())
+	}
+	if len(gone) > 0 {
+		s.Errorf("LOST: %s took lines from reality that the box did not delete: %s", a.step, gone)
+	}
+	missing := box.own.without(now, s.forgotten, box.view.at(a.conflicts), a.editor.deleted())
+	yields := a.editor != nil && slices.Contains(a.args, "ours") // to whatever the editor does
+	if a.path == "" && !yields && len(missing) > 0 {
+		s.Errorf("%s succeeded and these lines of the box are not in reality: %s", a.step, missing)
+	}
+	if id == "" {
+		return
+	}
+	s.landWorld.receipts[id] = true
+	r := &soakReceipt{id: id, box: a.box, paths: changed(a.before, a.now)}
+	r.added = now.without(before, a.editor.written())
+	r.added.add(now.without(now.without(a.editor.deleted()))) // it brought back what the editor deleted
+	r.removed = before.without(now, a.editor.deleted())
+	s.receipts = append(s.receipts, r)
+	box.rebase(r.paths, a.now)
+	for _, p := range r.paths {
+		delete(box.touched, p)
+	}
+}
+
+// rebase notes what reality is at some paths.
+func (b *soakBox) rebase(paths []string, now view) {
+	b.base = maps.Clone(b.base)
+	for _, p := range paths {
+		if e, ok := now[p]; ok {
+			b.base[p] = e
+		} else {
+			delete(b.base, p)
+		}
+	}
+}
+
+func (s *soak) undone(a *landTry) {
+	r, before, now := a.receipt, a.before.lines(), a.now.lines()
+	if gone := before.without(now, r.added, a.editor.deleted()); len(gone) > 0 {
+		s.Errorf("LOST: %s took lines that its apply did not bring: %s", a.step, gone)
+	}
+	if missing := r.removed.without(now, s.forgotten, a.editor.deleted()); len(missing) > 0 {
+		s.Errorf("%s did not bring back %s", a.step, missing)
+	}
+	s.receipts = slices.DeleteFunc(s.receipts, func(x *soakReceipt) bool { return x == r })
+	if box := s.boxes[r.box]; box != nil {
+		box.rebase(r.paths, a.now)
+		for _, p := range r.paths {
+			box.touched[p] = true
+		}
+	}
+}
+
+// refuse checks a refusal, and counts it where nothing that the box touched
+// has changed in reality.
+func (s *soak) refuse(a *landTry, unchanged bool) {
+	s.refused++
+	if !unchanged && a.editor == nil {
+		s.Errorf("%s was refused and changed reality at %q: %v", a.step, changed(a.before, a.now), a.refused)
+	}
+	if a.editor != nil {
+		return
+	}
+	if a.refused.Code == forkbox.Internal {
+		s.Errorf("%s: %v %v", a.step, a.refused, a.refused.Items)
+	}
+	box := s.boxes[a.box]
+	if a.receipt != nil || a.refused.Code == forkbox.NotFound || box.undecided || s.edited {
+		return
+	}
+	for _, moved := range changed(box.base, a.before) {
+		for p := range box.touched {
+			if related(p, moved) {
+				return
+			}
+		}
+	}
+	s.needless++
+	s.Logf("refused without a conflict: %s: %v %v\n%s", a.step, a.refused, a.refused.Items, strings.Join(s.history, "\n"))
+}
+
+// landKilled kills the daemon some milliseconds after the step began.
+func (s *soak) landKilled(after string, f []string) {
+	ms, err := strconv.Atoi(after)
+	s.ok(err)
+	s.land(f, func(cmd *exec.Cmd) error {
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		time.Sleep(time.Duration(ms) * time.Millisecond)
+		kill(s.T, s.home)
+		return cmd.Wait()
+	}, landTry{killed: true})
+}

@@ -1,0 +1,351 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// soakVar is how many random histories to play; 0 is without end. SOAK_SEED is
+// that of the first.
+const soakVar = "SOAK"
+
+// TestSoakNothingIsLost plays random histories: boxes, forks and reality edit,
+// move and delete; parts land, are undone, synced, rolled back; editors are at
+// work meanwhile and the daemon is killed. After each step every line that any
+// side wrote is where the model says it must be.
+func TestSoakNothingIsLost(t *testing.T) {
+	t.Parallel()
+	count, first := soakSize(t)
+	var refused, landings, needless, kept atomic.Int64
+	t.Run("histories", func(t *testing.T) {
+		for i := 0; i < count; i++ {
+			seed := first + uint64(i)
+			t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+				t.Parallel()
+				s := newSoak(t)
+				s.play(seed, 24)
+				refused.Add(int64(s.refused))
+				landings.Add(int64(s.landings))
+				needless.Add(int64(s.needless))
+				kept.Add(int64(s.kept))
+			})
+		}
+	})
+	t.Logf("%d histories from seed %d: %d landings and undos, %d refused, %d of them without a conflict; %d lines of editors are kept with a receipt",
+		count, first, landings.Load(), refused.Load(), needless.Load(), kept.Load())
+	if n := needless.Load(); n > 3 && n*100 > landings.Load() {
+		t.Errorf("%d of %d landings were refused without a conflict", n, landings.Load())
+	}
+}
+
+func soakSize(t *testing.T) (count int, first uint64) {
+	t.Helper()
+	count, first = 12, uint64(time.Now().UnixNano())%1e9
+	if text := os.Getenv(soakVar); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count = n
+	}
+	if text := os.Getenv("SOAK_SEED"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first = n
+	}
+	return count, first
+}
+
+// TestSoakHistories plays the histories that once lost something.
+func TestSoakHistories(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/soak/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no histories", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := newSoak(t)
+			for line := range strings.Lines(string(text)) {
+				if line = strings.TrimSpace(line); line != "" && line[0] != '#' && !t.Failed() {
+					s.take(line)
+				}
+			}
+		})
+	}
+}
+
+// soak is a workspace, its boxes, and what the model knows of them.
+type soak struct {
+	*landWorld
+	real      view
+	boxes     map[string]*soakBox
+	receipts  []*soakReceipt
+	forgotten lines // what reality itself deleted
+	linked    bool  // there are hard links
+	edited    bool  // an editor was at work: what is a conflict is not known
+	history   []string
+	born      int
+
+	refused, landings, needless, kept int
+}
+
+// soakBox is what the model knows of a box.
+type soakBox struct {
+	view      view
+	own       lines // what it wrote and did not delete
+	removed   lines // what it saw and deleted
+	base      view  // reality at the fork, or at the last sync or landing
+	touched   map[string]bool
+	undecided bool  // since a sync
+	told      lines // what reality had when a sync named conflicts
+	snapshots []soakBox
+}
+
+func (b *soakBox) copy() *soakBox {
+	c := *b
+	c.own, c.removed, c.touched = maps.Clone(b.own), maps.Clone(b.removed), maps.Clone(b.touched)
+	c.snapshots = nil
+	return &c
+}
+
+// soakReceipt is what a landing did to reality.
+type soakReceipt struct {
+	id             string
+	box            string
+	added, removed lines
+	paths          []string
+}
+
+func newSoak(t *testing.T) *soak {
+	t.Helper()
+	s := &soak{landWorld: newLandWorld(t), boxes: map[string]*soakBox{}, forgotten: lines{}}
+	s.sh(s.ws, `mkdir -p d/s e/t k && for f in a b d/f d/g d/s/y e/x e/t/z k/q; do
+		for i in 1 2 3 4 5 6; do echo "base-$f-$i" | tr / _ >>$f; done; done`)
+	s.see()
+	return s
+}
+
+func (s *soak) sh(dir, script string, args ...string) {
+	s.Helper()
+	cmd := exec.Command("sh", append([]string{"-c", script, "sh"}, args...)...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.Fatalf("%s %q: %v\n%s", script, args, err, out)
+	}
+}
+
+// play makes and plays a history.
+func (s *soak) play(seed uint64, steps int) {
+	a := &author{Rand: rand.New(rand.NewPCG(seed, seed))}
+	for range steps {
+		if s.take(a.step(s)); s.Failed() {
+			return
+		}
+	}
+}
+
+// take plays a step and checks everything.
+func (s *soak) take(step string) {
+	s.history = append(s.history, step)
+	defer func() {
+		if s.Failed() {
+			s.Logf("the history so far:\n%s", strings.Join(s.history, "\n"))
+		}
+	}()
+	s.perform(fields(step))
+	s.see()
+	for _, name := range s.names() {
+		s.checkOwn(step, name)
+	}
+}
+
+// checkOwn looks for what a box wrote. What reality did below a running overlay
+// may confuse that, but not the next one.
+func (s *soak) checkOwn(step, name string) {
+	box := s.boxes[name]
+	if len(box.own.without(box.view.lines())) == 0 {
+		return
+	}
+	s.fb("stop", name)
+	box.view = s.look(name)
+	if lost := box.own.without(box.view.lines()); len(lost) > 0 {
+		s.Errorf("%s: LOST in the box %s, which wrote it: %s", step, name, lost)
+	}
+}
+
+// see looks at all sides.
+func (s *soak) see() {
+	s.Helper()
+	var err error
+	s.real, err = viewOf(s.ws)
+	s.ok(err)
+	for name, box := range s.boxes {
+		box.view = s.look(name)
+	}
+}
+
+func (s *soak) look(name string) view {
+	s.Helper()
+	out, err := s.command("exec", name, "--", "sh", "-c", lookScript).CombinedOutput()
+	if err != nil {
+		s.fb("stop", name)
+		out = []byte(s.in(name, "sh", "-c", lookScript))
+	}
+	v, err := parseView(string(out))
+	s.ok(err)
+	return v
+}
+
+func (s *soak) names() []string { return slices.Sorted(maps.Keys(s.boxes)) }
+
+func (s *soak) newName() string { return fmt.Sprint("b", s.born+1) }
+
+func (s *soak) perform(f []string) {
+	switch f[0] {
+	case "real":
+		s.editReality(f[1:])
+	case "box":
+		s.editBox(f[1], f[2:])
+	case "new":
+		s.adopt(f[1], &soakBox{own: lines{}, removed: lines{}, base: s.real, touched: map[string]bool{}}, "new", "--name", f[1])
+	case "fork":
+		s.adopt(f[2], s.boxes[f[1]].copy(), "fork", f[1], f[2])
+	case "snapshot":
+		s.fb("snapshot", f[1])
+		s.boxes[f[1]].snapshots = append(s.boxes[f[1]].snapshots, *s.boxes[f[1]].copy())
+	case "rollback":
+		s.rollback(s.boxes[f[1]], f[1])
+	case "discard":
+		s.discard(s.boxes[f[1]], f[1], f[2])
+	case "rm":
+		s.fb("rm", "-f", f[1])
+		delete(s.boxes, f[1])
+	case "stop":
+		s.fb("stop", f[1])
+	case "gc":
+		s.fb("gc")
+	case "kill":
+		kill(s.T, s.home)
+	case "sync":
+		s.sync(s.boxes[f[1]], f[1])
+	case "apply", "undo":
+		s.land(f, (*exec.Cmd).Run, landTry{})
+	case "killed":
+		s.landKilled(f[1], f[2:])
+	case "during":
+		s.landEdited(f[1], f[2:])
+	default:
+		s.Fatalf("there is no step %q", f)
+	}
+}
+
+func (s *soak) adopt(name string, box *soakBox, args ...string) {
+	s.fb(args...)
+	s.born++
+	s.landWorld.boxes = append(s.landWorld.boxes, name)
+	s.boxes[name] = box
+}
+
+func (s *soak) editReality(f []string) {
+	s.linked = s.linked || f[0] == "link"
+	before := s.real.lines()
+	s.sh(s.ws, edits[f[0]], f[1:]...)
+	now, err := viewOf(s.ws)
+	s.ok(err)
+	s.forgotten.add(before.without(now.lines()))
+}
+
+func (s *soak) editBox(name string, f []string) {
+	s.linked = s.linked || f[0] == "link"
+	box := s.boxes[name]
+	before := box.view
+	s.in(name, append([]string{"sh", "-c", edits[f[0]], "sh"}, f[1:]...)...)
+	now := s.look(name)
+	for _, p := range changed(before, now) {
+		box.touched[p] = true
+		if !s.linked && !slices.ContainsFunc(f[1:], func(arg string) bool { return related(arg, p) }) {
+			s.Errorf("%q in %s changed %s as well, from %q to %q", f, name, p, before[p], now[p])
+		}
+	}
+	if f[0] == "chmod" || f[0] == "link" {
+		box.touched[f[1]] = true // with no difference in the view
+	}
+	box.own.add(now.lines().without(before.lines()))
+	box.own.keep(now.lines())
+	box.removed.add(before.lines().without(now.lines()))
+	box.removed.drop(now.lines())
+}
+
+func (s *soak) rollback(box *soakBox, name string) {
+	s.fb("rollback", "-f", name)
+	last := box.snapshots[len(box.snapshots)-1].copy()
+	box.own, box.removed, box.touched = last.own, last.removed, last.touched
+}
+
+func (s *soak) discard(box *soakBox, name, path string) {
+	if _, refused := s.try("discard", "--yes", name, path); refused != nil {
+		return
+	}
+	now := s.look(name)
+	box.own.keep(now.lines())
+	box.removed.add(box.view.lines().without(now.lines()))
+	box.removed.drop(now.lines())
+}
+
+// sync brings everything of reality into a box, unless the box deleted it or
+// it is named.
+func (s *soak) sync(box *soakBox, name string) {
+	before := s.real
+	cmd := s.command("sync", name)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	s.same(before, "sync")
+	if err != nil && cmd.ProcessState.ExitCode() != 1 {
+		s.T.Errorf("sync %s: %v: %s", name, err, &out)
+		return
+	}
+	now := s.look(name)
+	box.own.drop(s.forgotten.without(now.lines())) // reality deleted what had landed
+	box.undecided = err != nil
+	if err != nil {
+		box.told = s.real.lines()
+	}
+	if err == nil {
+		if missed := s.real.lines().without(now.lines(), box.removed, box.told); len(missed) > 0 {
+			s.Errorf("sync %s: it succeeded and these lines of reality are not in the box: %s\n%s", name, missed, &out)
+		}
+		box.base = s.real
+	}
+}
+
+// same expects reality not to have changed.
+func (s *soak) same(before view, what string) {
+	s.Helper()
+	now, err := viewOf(s.ws)
+	s.ok(err)
+	if diff := changed(before, now); len(diff) > 0 {
+		s.Errorf("%s was refused, or is not to change reality, and these are different: %q", what, diff)
+	}
+}
