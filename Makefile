@@ -8,7 +8,7 @@ TOOL := go tool -modfile=tools/go.mod
 
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test test-vm lint check bench install clean deps man
+.PHONY: help build demo test soak test-vm lint check bench install clean deps man
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,6 +24,10 @@ deps: ## what the tests and the benchmark need from the distribution
 
 test: deps build ## the whole suite, as root (when we are) and as an unprivileged user
 	@scripts/test
+
+SOAK ?= 5000
+soak: build ## random histories of boxes, landings and edits, and where every line went: SOAK=5000 SOAK_SEED=1
+	SOAK=$(SOAK) go test ./cmd/forkbox -run '^TestSoakNothingIsLost$$' -count=1 -timeout 0 -v
 
 test-vm: deps ## what needs control groups of version 2 and project quotas, in a machine that is booted for it
 	go build -o bin/test-vm ./scripts/vm

@@ -164,6 +164,7 @@ func (s *soak) landed(a *landTry, id string) {
 	if a.path == "" && !yields && len(missing) > 0 {
 		s.Errorf("%s succeeded and these lines of the box are not in reality: %s", a.step, missing)
 	}
+	s.checkWhole(a, box)
 	if id == "" {
 		return
 	}
@@ -176,6 +177,19 @@ func (s *soak) landed(a *landTry, id string) {
 	box.rebase(r.paths, a.now)
 	for _, p := range r.paths {
 		delete(box.touched, p)
+	}
+}
+
+// checkWhole expects what the box touched, and reality did not, to be in reality
+// as it is in the box.
+func (s *soak) checkWhole(a *landTry, box *soakBox) {
+	if a.path != "" || a.editor != nil || s.edited || len(a.conflicts) > 0 || box.undecided || len(box.told) > 0 {
+		return
+	}
+	for p := range box.touched {
+		if box.base[p] == a.before[p] && a.now[p] != box.view[p] {
+			s.Errorf("%s succeeded, and %s is %q in reality and %q in the box", a.step, p, a.now[p], box.view[p])
+		}
 	}
 }
 

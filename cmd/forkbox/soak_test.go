@@ -91,6 +91,9 @@ func TestSoakHistories(t *testing.T) {
 					s.take(line)
 				}
 			}
+			if s.needless > 0 {
+				t.Errorf("something was refused without a conflict")
+			}
 		})
 	}
 }
