@@ -51,7 +51,7 @@ func (s *soak) land(f []string, run func(*exec.Cmd) error, more landTry) {
 	a.now = s.viewNow()
 	s.landings++
 	a.editor.settle(s, a)
-	unchanged := len(changed(a.before, a.now)) == 0
+	unchanged := len(differing(a.before, a.now)) == 0
 	switch {
 	case a.refused != nil && !a.killed:
 		s.refuse(a, unchanged)
@@ -169,7 +169,7 @@ func (s *soak) landed(a *landTry, id string) {
 		return
 	}
 	s.landWorld.receipts[id] = true
-	r := &soakReceipt{id: id, box: a.box, paths: changed(a.before, a.now)}
+	r := &soakReceipt{id: id, box: a.box, paths: differing(a.before, a.now)}
 	r.added = now.without(before, a.editor.written())
 	r.added.add(now.without(now.without(a.editor.deleted()))) // it brought back what the editor deleted
 	r.removed = before.without(now, a.editor.deleted())
@@ -227,7 +227,7 @@ func (s *soak) undone(a *landTry) {
 func (s *soak) refuse(a *landTry, unchanged bool) {
 	s.refused++
 	if !unchanged && a.editor == nil {
-		s.Errorf("%s was refused and changed reality at %q: %v", a.step, changed(a.before, a.now), a.refused)
+		s.Errorf("%s was refused and changed reality at %q: %v", a.step, differing(a.before, a.now), a.refused)
 	}
 	if a.editor != nil {
 		return
@@ -236,10 +236,10 @@ func (s *soak) refuse(a *landTry, unchanged bool) {
 		s.Errorf("%s: %v %v", a.step, a.refused, a.refused.Items)
 	}
 	box := s.boxes[a.box]
-	if a.receipt != nil || a.refused.Code == forkbox.NotFound || box.undecided || s.edited {
+	if a.receipt != nil || a.path != "" || a.refused.Code == forkbox.NotFound || box.undecided || s.edited {
 		return
 	}
-	for _, moved := range changed(box.base, a.before) {
+	for _, moved := range differing(box.base, a.before) {
 		for p := range box.touched {
 			if related(p, moved) {
 				return

@@ -285,7 +285,7 @@ func (s *soak) editBox(name string, f []string) {
 	before := box.view
 	s.in(name, append([]string{"sh", "-c", edits[f[0]], "sh"}, f[1:]...)...)
 	now := s.look(name)
-	for _, p := range changed(before, now) {
+	for _, p := range differing(before, now) {
 		box.touched[p] = true
 		if !s.linked && !slices.ContainsFunc(f[1:], func(arg string) bool { return related(arg, p) }) {
 			s.Errorf("%q in %s changed %s as well, from %q to %q", f, name, p, before[p], now[p])
@@ -348,7 +348,7 @@ func (s *soak) same(before view, what string) {
 	s.Helper()
 	now, err := viewOf(s.ws)
 	s.ok(err)
-	if diff := changed(before, now); len(diff) > 0 {
+	if diff := differing(before, now); len(diff) > 0 {
 		s.Errorf("%s was refused, or is not to change reality, and these are different: %q", what, diff)
 	}
 }

@@ -49,8 +49,8 @@ func (v view) paths(kind string) []string {
 	return all
 }
 
-// changed lists the paths in which two views differ.
-func changed(a, b view) []string {
+// differing lists the paths in which two views differ.
+func differing(a, b view) []string {
 	var all []string
 	for p, e := range a {
 		if b[p] != e {
