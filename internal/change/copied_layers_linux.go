@@ -36,15 +36,16 @@ func (e *entry) lowerParts() (lower []part) {
 	return lower[min(1, len(lower)):]
 }
 
-// isCopyIn says whether a file that has a note, or none, is a copy of what a
+// isCopyIn says whether something that has a note, or none, is a copy of what a
 // layer below has under the same name. Overlayfs writes no note where the
-// original has several names, as all files have in a layer that was flattened.
+// original is a file with several names, as all have in a layer that was
+// flattened.
 func (e *entry) isCopyIn(p part, has bool) bool {
 	f, err := lstat(p.dir, e.name)
-	if err != nil || !f.isRegular() || p.marked && isMarkedWhiteout(p.dir, e.name, e.w.src.XattrPrefix) {
+	if err != nil || p.marked && isMarkedWhiteout(p.dir, e.name, e.w.src.XattrPrefix) {
 		return false
 	}
-	return has || f.Nlink > 1
+	return f.isRegular() && (has || f.Nlink > 1) || f.isDir() && has
 }
 
 func isMarkedWhiteout(dir int, name, prefix string) bool {
