@@ -1,12 +1,10 @@
 package layers
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // none stands in for an id that is not one. No id begins with a dot, so
@@ -34,19 +32,6 @@ func (s *Store) Base(id string) string { return filepath.Join(s.Dir(id), "base")
 // Log is the file that an exec's output is kept in.
 func (s *Store) Log(id, exec string) string {
 	return filepath.Join(s.Dir(id), safe(exec)+".log")
-}
-
-// CreateLog opens an exec's log for its box's init, who adds to it. Root in a
-// box of root's can reach init's open files: the log is not root's.
-func (s *Store) CreateLog(id, exec string) (*os.File, error) {
-	f, err := os.OpenFile(s.Log(id, exec), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil || !linux.RealRoot() {
-		return f, err
-	}
-	if err := linux.Disown(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // Layer holds one directory per filesystem that the layer has anything of,
