@@ -165,6 +165,7 @@ func (s *soak) landed(a *landTry, id string) {
 		s.Errorf("%s succeeded and these lines of the box are not in reality: %s", a.step, missing)
 	}
 	s.checkWhole(a, box)
+	box.removed.add(a.before.at(a.conflicts).without(now)) // as the step insisted
 	if id == "" {
 		return
 	}
