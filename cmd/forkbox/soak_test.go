@@ -284,7 +284,15 @@ func (s *soak) editBox(name string, f []string) {
 	s.linked = s.linked || f[0] == "link"
 	box := s.boxes[name]
 	before := box.view
-	s.in(name, append([]string{"sh", "-c", edits[f[0]], "sh"}, f[1:]...)...)
+	argv := append([]string{"sh", "-c", edits[f[0]], "sh"}, f[1:]...)
+	out, err := s.command(append([]string{"exec", name, "--"}, argv...)...).CombinedOutput()
+	if err != nil && strings.Contains(string(out), "Stale file handle") {
+		s.fb("stop", name) // see checkOwn
+		before = s.look(name)
+		s.in(name, argv...)
+	} else if err != nil {
+		s.Fatalf("%q in %s: %v\n%s", f, name, err, out)
+	}
 	now := s.look(name)
 	for _, p := range differing(before, now) {
 		box.touched[p] = true
