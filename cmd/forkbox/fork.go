@@ -15,7 +15,7 @@ func (a *app) forkVerb() *cobra.Command {
 	var limits limitFlags
 	var net netFlags
 	cmd := &cobra.Command{
-		Use:   "fork [--count N] [--net none|policy|host|TEAM] [network] [limits] BOX[@SNAPSHOT] [NAME]",
+		Use:   "fork [--count N] [--net none|policy|host|team:NAME] [network] [limits] BOX[@SNAPSHOT] [NAME]",
 		Short: "Make other boxes of a box",
 		Long: `Make a box that begins as another one is now, or was at a snapshot, and print its
 name. From then on the two have nothing to do with each other. BOX@ is the last

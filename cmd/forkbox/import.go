@@ -15,7 +15,7 @@ func (a *app) importVerb() *cobra.Command {
 	var limits limitFlags
 	var name string
 	cmd := &cobra.Command{
-		Use:   "import [--name N] [--net none|policy|host|TEAM] [network] [limits] FILE|- [NAME]",
+		Use:   "import [--name N] [--net none|policy|host|team:NAME] [network] [limits] FILE|- [NAME]",
 		Short: "Make a box of a file that export wrote",
 		Long: `Make a box of what forkbox export wrote, here or on another machine, and print its
 name. FILE may be any other OCI image, too: in a tar, or the directory of a

@@ -11,7 +11,7 @@ import (
 func (a *app) newVerb() *cobra.Command {
 	var flags boxFlags
 	cmd := &cobra.Command{
-		Use:   "new [--name N] [--from FROM|--template T] [--net none|policy|host|TEAM] [network] [--allow-secrets X]… [limits]",
+		Use:   "new [--name N] [--from FROM|--template T] [--net none|policy|host|team:NAME] [network] [--allow-secrets X]… [limits]",
 		Short: "Make a box: a clone of this machine to work in",
 		Long: `Make a box and print its name. It is a clone of this machine as it is now, in the
 current directory and with the current environment. Nothing runs in it yet, and

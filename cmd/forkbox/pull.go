@@ -21,7 +21,7 @@ func (a *app) pullVerb() *cobra.Command {
 	var plain bool
 	var limits limitFlags
 	cmd := &cobra.Command{
-		Use:   "pull [--net none|policy|host|TEAM] [network] [--plain-http] [limits] REGISTRY/REPO:TAG [NAME]",
+		Use:   "pull [--net none|policy|host|team:NAME] [network] [--plain-http] [limits] REGISTRY/REPO:TAG [NAME]",
 		Short: "Make a box of an image in a registry",
 		Long: `Fetch what forkbox push put into a registry, or any other OCI image, make a box of
 it as forkbox import does, and print its name. A pull that was interrupted goes on

@@ -14,7 +14,7 @@ import (
 func (a *app) runVerb() *cobra.Command {
 	r := &runner{app: a}
 	cmd := &cobra.Command{
-		Use:   "run [--apply] [--keep|--discard] [--name N] [--from FROM|--template T] [--net none|policy|host|TEAM] [network] [limits] [flags] -- CMD…",
+		Use:   "run [--apply] [--keep|--discard] [--name N] [--from FROM|--template T] [--net none|policy|host|team:NAME] [network] [limits] [flags] -- CMD…",
 		Short: "Run a command on a clone of this machine and see what it changed",
 		Long: `Run a command on a clone of this machine. Reality stays as it is. Afterwards a
 summary of what changed is on stderr, every deletion included, and on a terminal
