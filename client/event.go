@@ -24,13 +24,33 @@ type EventLine struct {
 	Error *forkbox.Error `json:"error,omitempty"`
 }
 
-// Events calls yield for each event, the oldest first.
+// Events calls yield for each event, the oldest first. With Follow it goes on,
+// also through the next daemon, which is asked for what came after the last.
 func (c *Client) Events(ctx context.Context, spec EventSpec, yield func(forkbox.Event) error) error {
+	f := eventFollower{spec: spec, yield: yield}
+	if !spec.Follow {
+		return c.readEvents(ctx, &f)
+	}
+	over := func() bool { return f.own != nil || !f.heard }
+	return persist(ctx, over, func() error { return c.readEvents(ctx, &f) })
+}
+
+// eventFollower is somebody who reads events, through several daemons if need be.
+type eventFollower struct {
+	spec  EventSpec // what is still to be told
+	yield func(forkbox.Event) error
+
+	heard bool
+	own   error // yield's
+}
+
+func (c *Client) readEvents(ctx context.Context, f *eventFollower) error {
 	const op = "read the events"
-	resp, err := c.send(ctx, op, http.MethodGet, "/events?"+spec.query(), nil)
+	resp, err := c.send(ctx, op, http.MethodGet, "/events?"+f.spec.query(), nil)
 	if err != nil {
 		return err
 	}
+	f.heard = true
 	return eachLine(ctx, op, resp.Body, func(line EventLine) error {
 		switch {
 		case line.Error != nil:
@@ -38,8 +58,17 @@ func (c *Client) Events(ctx context.Context, spec EventSpec, yield func(forkbox.
 		case line.Event == nil:
 			return nil
 		}
-		return yield(*line.Event)
+		return f.take(*line.Event)
 	})
+}
+
+func (f *eventFollower) take(e forkbox.Event) error {
+	f.spec.After = e.ID
+	if f.spec.Box != "" {
+		f.spec.Box = e.Box // the name may soon be another's
+	}
+	f.own = f.yield(e)
+	return f.own
 }
 
 func (s EventSpec) query() string {

@@ -15,24 +15,56 @@ type LogLine struct {
 }
 
 // Logs calls yield for each record of an exec's output. With follow it goes on
-// until the exec ends.
+// until the exec ends, also through the next daemon: an exec outlives its daemon,
+// and so does its log.
 func (c *Client) Logs(ctx context.Context, ref, id string, follow bool, yield func(forkbox.LogRecord) error) error {
-	op := "read the output of exec " + id
-	path := boxPath(ref, "execs", id, "logs")
-	if follow {
-		path += "?follow=1"
+	f := logFollower{op: "read the output of exec " + id, path: boxPath(ref, "execs", id, "logs"), yield: yield}
+	if !follow {
+		return c.readLog(ctx, &f)
 	}
-	resp, err := c.send(ctx, op, http.MethodGet, path, nil)
+	f.path += "?follow=1"
+	over := func() bool { return f.own != nil || !f.heard }
+	return persist(ctx, over, func() error { return c.readLog(ctx, &f) })
+}
+
+// logFollower is somebody who reads a log, through several daemons if need be.
+type logFollower struct {
+	op, path string
+	yield    func(forkbox.LogRecord) error
+
+	heard bool
+	told  int64 // how many bytes of output yield was given
+	own   error // yield's
+}
+
+func (c *Client) readLog(ctx context.Context, f *logFollower) error {
+	resp, err := c.send(ctx, f.op, http.MethodGet, f.path, nil)
 	if err != nil {
 		return err
 	}
-	return eachLine(ctx, op, resp.Body, func(line LogLine) error {
+	f.heard = true
+	known := f.told
+	return eachLine(ctx, f.op, resp.Body, func(line LogLine) error {
 		switch {
 		case line.Error != nil:
 			return line.Error
 		case line.LogRecord == nil:
 			return nil
 		}
-		return yield(*line.LogRecord)
+		return f.take(*line.LogRecord, &known)
 	})
+}
+
+// take passes on what is new. A log only grows, and a daemon tells it from the
+// start: the first known bytes were passed on by the one before, though perhaps
+// in other pieces.
+func (f *logFollower) take(r forkbox.LogRecord, known *int64) error {
+	old := min(*known, int64(len(r.Data)))
+	*known -= old
+	if r.Data = r.Data[old:]; len(r.Data) == 0 {
+		return nil
+	}
+	f.told += int64(len(r.Data))
+	f.own = f.yield(r)
+	return f.own
 }

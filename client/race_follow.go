@@ -88,35 +88,15 @@ func (f *follower) take(e forkbox.RaceEvent) error {
 	return f.own
 }
 
-// A daemon that dies again and again is given up after so many times. One that
-// lived for steadyFor is none of those.
-const (
-	mostDeaths = 20
-	steadyFor  = 10 * time.Second
-)
-
 func (c *Client) follow(ctx context.Context, f *follower) error {
-	for deaths := 1; ; deaths++ {
-		began := time.Now()
+	over := func() bool { return f.own != nil || f.ended || !f.heard }
+	return persist(ctx, over, func() error {
 		err := c.followOnce(ctx, f)
 		if err == nil && !f.ended {
 			err = forkbox.Errorf(forkbox.Unavailable, "follow race "+f.ref, "the daemon has gone")
 		}
-		if time.Since(began) > steadyFor {
-			deaths = 1
-		}
-		switch {
-		case f.own != nil || f.ended || ctx.Err() != nil:
-			return err
-		case forkbox.CodeOf(err) != forkbox.Unavailable || !f.heard || deaths == mostDeaths:
-			return err
-		}
-		select {
-		case <-time.After(min(time.Duration(deaths)*50*time.Millisecond, time.Second)):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+		return err
+	})
 }
 
 func (c *Client) followOnce(ctx context.Context, f *follower) error {

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/wire"
@@ -85,30 +84,15 @@ func (s *Session) Wait(ctx context.Context) (forkbox.Exec, error) {
 // Stopped says, after Wait, whether the box was stopped as the request asked.
 func (s *Session) Stopped() bool { return s.stopped }
 
-// rejoinTries is how often in a row the daemon may fail to answer.
-const rejoinTries = 5
-
-func (s *Session) rejoin(ctx context.Context) (forkbox.Exec, error) {
-	pause := 20 * time.Millisecond
-	for try := 1; ; try++ {
-		asked := time.Now()
-		exec, err := s.client.WaitExec(ctx, s.exec.Box, s.exec.ID, s.onLoss)
-		if err == nil || forkbox.CodeOf(err) != forkbox.Unavailable {
-			return exec, err
-		}
-		if time.Since(asked) > time.Second {
-			try, pause = 1, 20*time.Millisecond // it answered for a while: another restart
-		}
-		if try == rejoinTries {
-			return s.exec, err
-		}
-		select {
-		case <-ctx.Done():
-			return s.exec, ctx.Err()
-		case <-time.After(pause):
-			pause *= 4
-		}
+func (s *Session) rejoin(ctx context.Context) (exec forkbox.Exec, err error) {
+	err = persist(ctx, func() bool { return false }, func() error {
+		exec, err = s.client.WaitExec(ctx, s.exec.Box, s.exec.ID, s.onLoss)
+		return err
+	})
+	if err != nil {
+		return s.exec, err
 	}
+	return exec, nil
 }
 
 // Signal sends a signal to the exec.

@@ -12,6 +12,15 @@ func (s *Server) streamLogs(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := s.lasting(r)
 	defer cancel()
 	out := &lines{ResponseWriter: w, follow: isSet(r, "follow")}
+	if out.follow {
+		// Who follows wants to know that they do, before anything is written.
+		// An exec that is not there is still an answer with a status of its own.
+		if _, err := s.Engine.GetExec(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec")); err != nil {
+			return err
+		}
+		out.begin()
+		out.flush()
+	}
 	err := s.Engine.Logs(ctx, who(r), r.PathValue("box"), r.PathValue("exec"), out.follow, func(record forkbox.LogRecord) error {
 		return out.add(client.LogLine{LogRecord: &record})
 	})
