@@ -11,8 +11,37 @@ import (
 // inLine is patiently for what may have to wait where the host is full: it says
 // so, with the place.
 func (a *app) inLine(ctx context.Context, what, ticket string, do func(context.Context) error) error {
-	defer a.progressOf(a.place(what, ticket))()
+	defer a.sayPlace(what, ticket)()
 	return heeding([]os.Signal{os.Interrupt}, ctx, do)
+}
+
+// sayPlace tells who waits their place: on a terminal as it changes, elsewhere
+// once, as soon as they wait.
+func (a *app) sayPlace(what, ticket string) (done func()) {
+	if a.json || isTerminal(a.stderr) {
+		return a.progressOf(a.place(what, ticket))
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		a.sayOnce(a.place("", ticket), stop)
+	}()
+	return func() { close(stop); <-stopped }
+}
+
+// sayOnce looks until there is something to say.
+func (a *app) sayOnce(what func() string, stop <-chan struct{}) {
+	for pause := 200 * time.Millisecond; ; pause = time.Second {
+		select {
+		case <-time.After(pause):
+		case <-stop:
+			return
+		}
+		if text := what(); text != "" {
+			a.say("%s", text)
+			return
+		}
+	}
 }
 
 // placePatience is how long the line of progress waits for its own news.

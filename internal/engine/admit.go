@@ -23,12 +23,12 @@ func (e *Engine) admit(ctx context.Context, want Want, wish forkbox.Wish, what s
 	patience, now := e.patience(wish), e.now()
 	w := &waiter{
 		want: want, what: what, priority: orElse(wish.Priority, forkbox.NormalPriority), ticket: wish.Ticket,
-		since: now, deadline: now.Add(patience),
+		since: now, deadline: now.Add(patience), asked: wish.Wait != nil,
 	}
 	e.queue.join(w)
 	select {
 	case <-w.ready: // as a rule
-		return w.answered(what)
+		return w.answered()
 	default:
 	}
 	e.pumpQueue()
@@ -62,7 +62,7 @@ func (e *Engine) stand(ctx context.Context, w *waiter, patience time.Duration) (
 	defer timer.Stop()
 	select {
 	case <-w.ready:
-		return w.answered(w.what)
+		return w.answered()
 	case <-timer.C:
 	case <-ctx.Done():
 	}
@@ -70,14 +70,14 @@ func (e *Engine) stand(ctx context.Context, w *waiter, patience time.Duration) (
 	place, of := e.queue.leave(w)
 	switch {
 	case place == 0: // the answer came meanwhile
-		p, err := w.answered(w.what)
+		p, err := w.answered()
 		if ctx.Err() == nil {
 			return p, err
 		}
 		p.done()
 	case ctx.Err() == nil:
-		return nil, forkbox.Errorf(forkbox.Busy, w.what, "the host is full: %s; it waited %s and was number %d of %d in line",
-			w.why, shortSpan(patience), place, of).
+		return nil, w.remedied(forkbox.Errorf(forkbox.Busy, w.what, "the host is full: %s; it waited %s and was number %d of %d in line",
+			w.why, shortSpan(patience), place, of)).
 			Hint("wait longer: --wait 10m").Hint("see who waits: forkbox queue")
 	}
 	if e.ctx.Err() != nil {
@@ -86,9 +86,9 @@ func (e *Engine) stand(ctx context.Context, w *waiter, patience time.Duration) (
 	return nil, forkbox.Errorf(forkbox.Busy, w.what, "the wait for a place was given up: %w", ctx.Err())
 }
 
-func (w *waiter) answered(what string) (*pass, error) {
+func (w *waiter) answered() (*pass, error) {
 	if w.pass == nil {
-		return nil, forkbox.Errorf(forkbox.Denied, what, "%s", w.refused)
+		return nil, w.refused
 	}
 	return w.pass, nil
 }

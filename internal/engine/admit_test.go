@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -241,4 +243,52 @@ func (g *governedWorld) oneOfMany(who forkbox.Owner, name string, wish forkbox.W
 	}
 	_, err = g.Stop(ctx, who, b.ID, nil)
 	return err
+}
+
+// TestNobodyWaitsForAPerson: where no box will ever make room, who did not ask to
+// wait is refused at once, with what to do; also where others stand before them.
+func TestNobodyWaitsForAPerson(t *testing.T) {
+	w := newGovernedWorld(newWorld(t))
+	full := Verdict{Wait: true, Stuck: true, Why: "the disk is full", Remedy: "free some"}
+	w.policies.with(func(p *fakePolicies) {
+		p.patience = time.Millisecond
+		p.admit = func(Committed, Want) Verdict { return full }
+	})
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			_, err := w.Create(t.Context(), ada, CreateSpec{})
+			var e *forkbox.Error
+			if !errors.As(err, &e) || e.Code != forkbox.Busy || e.Hints[0] != full.Remedy || !strings.HasSuffix(err.Error(), full.Why) {
+				t.Errorf("it is refused so: %+v", err)
+			}
+		})
+	}
+	all.Wait()
+
+	// Who asked to wait does.
+	long := int64(longestWait)
+	made := make(chan error, 1)
+	go func() {
+		_, err := w.Create(t.Context(), ada, CreateSpec{Wish: forkbox.Wish{Wait: &long, Ticket: "t"}})
+		made <- err
+	}()
+	w.eventually("it waits", func() bool { _, ok := w.waits("t"); return ok })
+	w.policies.with(func(p *fakePolicies) { p.admit = nil })
+	check(t, <-made)
+}
+
+// TestWhoeverWaitsIsNotSentAway: a box that ended is removed a moment later; who
+// waited for that may not be told meanwhile that nobody will make room.
+func TestWhoeverWaitsIsNotSentAway(t *testing.T) {
+	stuck := false
+	p := &fakePolicies{admit: func(Committed, Want) Verdict { return Verdict{Wait: true, Stuck: stuck, Why: "full"} }}
+	q := newQueue(p)
+	w := &waiter{}
+	q.join(w)
+	stuck = true
+	q.poke()
+	if answered(w) {
+		t.Errorf("it is refused: %v", w.refused)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/ancestor"
@@ -69,14 +70,18 @@ func (e *Engine) placesFor(ctx context.Context, who forkbox.Owner, ref string, s
 		return nil, nil, err
 	}
 	deadline := e.deadline(wish)
+	ask := wish // of the first; the others wait for what is left of that
 	var passes []*pass
 	for i := range max(spec.Count, 1) {
 		c := childSpec(spec, i)
 		c.terms, c.net = &t, network
 		var p *pass
-		if p, c.refused = e.newPlace(ctx, who, t, until(wish, deadline)); c.refused == nil {
+		if p, c.refused = e.newPlace(ctx, who, t, ask); c.refused == nil {
 			passes = append(passes, p)
+		} else {
+			deadline = time.Now()
 		}
+		ask = until(wish, deadline)
 		children = append(children, c)
 	}
 	if len(passes) == 0 {

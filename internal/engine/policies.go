@@ -41,10 +41,12 @@ type Want struct {
 	Policy forkbox.Policy
 }
 
-// Verdict is the answer. Without OK, Wait says that it may be different later.
+// Verdict is the answer. Without OK, Wait says that it may be different later;
+// with Stuck as well only when somebody does something about it.
 type Verdict struct {
-	OK, Wait bool
-	Why      string // with figures
+	OK, Wait, Stuck bool
+	Why             string // with figures
+	Remedy          string // what somebody can do
 }
 
 // unlimited are the policies of an engine that was given none: everybody is

@@ -47,9 +47,12 @@ type waiter struct {
 	since    time.Time
 	deadline time.Time
 	why      string
-	ready    chan struct{} // closed when there is an answer
-	pass     *pass         // the answer
-	refused  string        // or it will never be admitted, for this reason
+	remedy   string
+	asked    bool           // they said how long to wait
+	looked   bool           // it was their turn once, and there was no room
+	ready    chan struct{}  // closed when there is an answer
+	pass     *pass          // the answer
+	refused  *forkbox.Error // or they need not wait, for this reason
 }
 
 // pass is a place that somebody was given. It counts until it is given back,
@@ -114,7 +117,7 @@ func (q *queue) explain(w *waiter) {
 		return
 	}
 	if v := q.policies.Admit(q.committed(), w.want); !v.OK && v.Why != "" {
-		w.why = v.Why
+		w.why, w.remedy = v.Why, v.Remedy
 	}
 }
 
@@ -176,12 +179,12 @@ func (q *queue) round() {
 			return false
 		}
 		v := q.policies.Admit(now, w.want)
-		if v.OK || !v.Wait {
+		if v.OK || !v.Wait || w.hopeless(v) {
 			q.answer(w, v)
 			now = q.committed()
 			return true
 		}
-		w.why = orElse(v.Why, "the host is full")
+		w.why, w.remedy, w.looked = orElse(v.Why, "the host is full"), v.Remedy, true
 		before[mine]++
 		// One that has to wait for its owner's quota is in nobody's way.
 		if !waits && !q.policies.Admit(without(now, mine.uid), w.want).OK {
@@ -196,9 +199,29 @@ func (q *queue) answer(w *waiter, v Verdict) {
 		w.pass = &pass{w.want, q}
 		q.passes[w.pass] = true
 	} else {
-		w.refused = orElse(v.Why, "the host has not that much")
+		w.refused = w.refusal(v)
 	}
 	close(w.ready)
+}
+
+// hopeless says that somebody would wait for what only a person can change, and
+// did not ask to. Later it is not: a box that has just ended may be removed next.
+func (w *waiter) hopeless(v Verdict) bool { return v.Stuck && !w.asked && !w.looked }
+
+func (w *waiter) refusal(v Verdict) *forkbox.Error {
+	w.remedy = v.Remedy
+	if !v.Wait {
+		return w.remedied(forkbox.Errorf(forkbox.Denied, w.what, "%s", orElse(v.Why, "the host has not that much")))
+	}
+	return w.remedied(forkbox.Errorf(forkbox.Busy, w.what, "the host is full: %s", v.Why)).Hint("wait until there is room: --wait 10m")
+}
+
+// remedied is a refusal with what can be done about it, where that is known.
+func (w *waiter) remedied(err *forkbox.Error) *forkbox.Error {
+	if w.remedy == "" {
+		return err
+	}
+	return err.Hint("%s", w.remedy)
 }
 
 // without is what is committed but for one user's quota.

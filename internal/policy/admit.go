@@ -30,10 +30,11 @@ type Want struct {
 }
 
 // Verdict says whether it may be done now. If not, Wait says that it may be
-// possible later; else it never will be. Why has the figures.
+// possible later; else it never will be. Stuck says that no box which runs will
+// make it possible, only a person. Why has the figures, Remedy what to do.
 type Verdict struct {
-	OK, Wait bool
-	Why      string
+	OK, Wait, Stuck bool
+	Why, Remedy     string
 }
 
 // later and never are a verdict against, and fine is none.

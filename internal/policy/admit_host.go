@@ -66,9 +66,20 @@ func (c Config) memoryLeft(load hostload.Load, _ Committed, _ Want) Verdict {
 	return left("the host has %s of memory left, and keeps %s for itself", load.MemAvailable, keep, load.MemTotal)
 }
 
-// diskLeft also looks at inodes: a million small files fill a disk as well. The
+// diskLeft has whoever is alone be told at once: a box that runs may end and be
+// removed, but those at rest lie where they lie.
+func (c Config) diskLeft(load hostload.Load, now Committed, _ Want) Verdict {
+	v := c.diskFree(load)
+	if v.Wait {
+		v.Stuck = now.Running == 0
+		v.Remedy = "free some: forkbox gc, or forkbox rm BOX; forkbox du says what takes it"
+	}
+	return v
+}
+
+// diskFree also looks at inodes: a million small files fill a disk as well. The
 // host keeps the same part of them.
-func (c Config) diskLeft(load hostload.Load, _ Committed, _ Want) Verdict {
+func (c Config) diskFree(load hostload.Load) Verdict {
 	keep := c.Reserve.Disk.Of(load.DiskTotal)
 	v := left("the disk of the store has %s left, and %s are kept free", load.DiskFree, keep, load.DiskTotal)
 	if !v.OK || load.InodesTotal == 0 || load.DiskTotal == 0 {

@@ -101,6 +101,21 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
+// TestFullDiskIsAPersonsToFree: whoever is alone on a full disk need not wait, and
+// everybody is told what to do.
+func TestFullDiskIsAPersonsToFree(t *testing.T) {
+	full := hostload.Load{DiskTotal: 100 * gib, InodesTotal: 1000, InodesFree: 1000}
+	noFiles := hostload.Load{DiskTotal: 100 * gib, DiskFree: 50 * gib, InodesTotal: 1000}
+	for _, load := range []hostload.Load{full, noFiles} {
+		for running, stuck := range []bool{true, false, false} {
+			v := Config{Reserve: Reserve{Disk: Share{Percent: 10}}}.Admit(load, Committed{Running: running}, Want{Owner: alice, New: true})
+			if v.OK || !v.Wait || v.Stuck != stuck || !strings.Contains(v.Remedy, "forkbox gc") {
+				t.Errorf("with %d running: %+v", running, v)
+			}
+		}
+	}
+}
+
 func TestUnmeasured(t *testing.T) {
 	if got := Builtin().Unmeasured(hostload.Load{}); strings.Join(got, " ") != "io memory" {
 		t.Error(got)
