@@ -95,7 +95,14 @@ func finish(t *testing.T, g *Group) {
 	if err := signalAll(g.Pids, unix.SIGKILL); err != nil {
 		t.Error(err)
 	}
-	if err := errors.Join(g.Kill(), g.Remove(context.Background())); err != nil {
+	err := errors.Join(g.Kill(), g.Remove(context.Background()))
+	for range 30 { // on a slow machine processes take longer to end than Remove waits
+		if forkbox.CodeOf(err) != forkbox.Busy {
+			break
+		}
+		err = g.Remove(context.Background())
+	}
+	if err != nil {
 		t.Error(err)
 	}
 	for {
