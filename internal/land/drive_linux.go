@@ -130,6 +130,22 @@ type driver struct {
 	err    error
 }
 
+// hasTurned remembers a record whose times are our doing now.
+func (d *driver) hasTurned(r *record) {
+	if d.turned != nil {
+		d.turned[r.N] = true
+	}
+}
+
+// turnedBefore is hasTurned for what is where it belongs already: a recovery
+// that was itself interrupted may have put it back. What has only another time
+// than it had, nobody has written to.
+func (d *driver) turnedBefore(r *record, now *object) {
+	if now.is(r.Old) && now.Ctime != r.Old.Ctime && now.Mtime == r.Old.Mtime {
+		d.hasTurned(r)
+	}
+}
+
 // note sorts what went wrong with a record: the tree changed under it, or the
 // machine failed.
 func (d *driver) note(r *record, p string, err error) error {

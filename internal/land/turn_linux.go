@@ -84,6 +84,7 @@ func (d *driver) turnFlip(r *record, l *left, f sighting) error {
 	case !f.known:
 		return conflict(opRecover, r.Path, d.kept(r, "something else is there by now"))
 	case f.landed == d.to:
+		d.turnedBefore(r, f.here)
 		return d.mend(r.Path, r.settled(d.to, l))
 	}
 	if why := d.mayTurn(r, l, f.here); why != "" {
@@ -99,9 +100,7 @@ func (d *driver) turnFlip(r *record, l *left, f sighting) error {
 	if err := d.swap(dir, name, f.here, r, f.there); err != nil {
 		return err
 	}
-	if d.turned != nil {
-		d.turned[r.N] = true
-	}
+	d.hasTurned(r)
 	if d.force == nil && f.here != nil {
 		if err := d.sameCame(r, l, f.here); err != nil {
 			return err

@@ -30,6 +30,7 @@ func (d *driver) turnAttrs(r *record, l *left) error {
 		want = r.New
 	}
 	d.alsoSync(r.Path, now)
+	d.hasTurned(r)
 	return failed(opRecover, r.Path, h.become(r.Path, want))
 }
 

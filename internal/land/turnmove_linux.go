@@ -25,6 +25,7 @@ func (d *driver) moveEnd(r *record, p string, away bool) error {
 	case away && !here.is(r.Old):
 		return nil
 	case !away && here.is(r.Old):
+		d.turnedBefore(r, here)
 		return failed(opRecover, p, d.mend(p, r.Old))
 	case !away && !there.is(r.Old) && !d.to && d.force == nil:
 		return nil // somebody else took it away before we did: it is not ours to return
@@ -38,6 +39,7 @@ func (d *driver) moveEnd(r *record, p string, away bool) error {
 		return failed(opRecover, p, err)
 	}
 	if err = d.swap(dir, name, here, r, there); err == nil && !away {
+		d.hasTurned(r)
 		err = d.mend(p, r.Old)
 	}
 	return failed(opRecover, p, err)
@@ -66,6 +68,7 @@ func (d *driver) movePartsEnd(r *record, p string, away bool) error {
 			return err
 		}
 	}
+	d.hasTurned(r)
 	return d.populate(r, p)
 }
 
