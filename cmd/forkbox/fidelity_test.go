@@ -4,8 +4,11 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -13,6 +16,9 @@ import (
 // TestFidelity runs the table of docs/FIDELITY.md.
 func TestFidelity(t *testing.T) {
 	page, err := os.ReadFile("../../docs/FIDELITY.md")
+	if os.IsNotExist(err) { // beside the test binary of an unprivileged run
+		page, err = os.ReadFile("../docs/FIDELITY.md")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,5 +66,17 @@ func faithful(t *testing.T, home, line, run string) string {
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	_ = cmd.Run()
-	return out.String()
+	return ignoredSignals.ReplaceAllStringFunc(out.String(), withoutOwn)
+}
+
+var ignoredSignals = regexp.MustCompile(`SigIgn:\t[0-9a-f]+`)
+
+// withoutOwn leaves out the signals from 32 on, some of which are the C
+// library's own: what started the tests may have left them ignored.
+func withoutOwn(line string) string {
+	set, err := strconv.ParseUint(strings.TrimPrefix(line, "SigIgn:\t"), 16, 64)
+	if err != nil {
+		return line
+	}
+	return fmt.Sprintf("SigIgn:\t%x", set&(1<<31-1))
 }

@@ -129,11 +129,11 @@ func (d *daemon) serve(ctx context.Context, engine server.Engine, log *slog.Logg
 		return forkbox.Wrap("listen on "+d.socket, err)
 	}
 	unlink := func() { os.Remove(d.socket) }
+	defer os.Remove(d.pidFile()) // after the socket: whoever waits for the end looks at this one
 	defer unlink()
 	if err := os.WriteFile(d.pidFile(), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
 		return forkbox.Wrap("serve", err)
 	}
-	defer os.Remove(d.pidFile())
 	log.Info("listening", "socket", d.socket, "pid", os.Getpid(), "version", version())
 	s := server.New(server.Config{
 		Engine: engine, Vault: vaultOf(engine), Log: log, Version: version(), IdleAfter: d.idle, Retire: unlink,
