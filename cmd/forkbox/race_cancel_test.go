@@ -62,7 +62,7 @@ func TestRaceOutlivesItsClient(t *testing.T) {
 	w.awaitFile("r-a", "here")
 	w.ok(cmd.Process.Signal(syscall.SIGKILL))
 	_ = cmd.Wait()
-	w.in("r-a", "touch go")
+	w.letGo("r-a")
 	out, said, code := w.try("race", "watch", "r", "--json")
 	if r := w.ended(out); code != 0 || r.Winner != "a" {
 		t.Errorf("exit %d: %s%s", code, told(r), said)

@@ -70,7 +70,7 @@ func TestRaceCrash(t *testing.T) {
 					t.Errorf("%s is another box", box)
 				}
 			}
-			w.in(box, "touch go")
+			w.letGo(box)
 			if code := end(); code != 0 {
 				t.Fatalf("exit %d\n%s\n%s", code, errs(), w.log())
 			}

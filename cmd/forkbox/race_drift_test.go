@@ -55,7 +55,7 @@ func TestRaceAppliesAtOnceAfterDrift(t *testing.T) {
 	cmd, said := w.background("race", "--name", "r", "--apply", "--yes", "--try", "a=touch here; "+awaits("go")+"; rm go", "--check", "sleep 0.5; test -e here")
 	w.awaitFile("r-a", "here")
 	w.write("status", "quiet\n")
-	w.in("r-a", "touch go")
+	w.letGo("r-a")
 	if err := cmd.Wait(); err != nil || !exists(w.ws+"/here") {
 		t.Errorf("%v\n%s", err, said())
 	}

@@ -22,7 +22,7 @@ func TestRaceLive(t *testing.T) {
 	w.awaitFile("r-first", "here")
 	c.expect("says hello")
 	w.ok(pty.Setsize(c.keys, &pty.Winsize{Rows: 8, Cols: 40}))
-	w.in("r-first", "touch go")
+	w.letGo("r-first")
 	w.comes(c, 0)
 	text := ownCodes.ReplaceAllString(c.text(), "")
 	if end := text[max(0, len(text)-3000):]; !strings.Contains(end, "first wins") && !strings.Contains(end, "second wins") {

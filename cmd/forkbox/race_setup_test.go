@@ -80,7 +80,7 @@ approaches:
 				got = append(got, strings.TrimPrefix(p, w.ws+"/"))
 			}
 			if strings.Join(got, " ") != want {
-				t.Errorf("with %q %s changed %q, not %q", checks, name, got, want)
+				t.Errorf("with %q %s changed %q, not %q: %+v", checks, name, got, want, w.entry(r, name))
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func TestPromise8RacesOfOtherUsers(t *testing.T) {
 	if out, said, code := w.theirs("race", "rm", "mine"); code != 0 {
 		t.Errorf("another user's rm: exit %d: %s%s", code, out, said)
 	}
-	w.in("mine-a", "touch go")
+	w.letGo("mine-a")
 	out := w.must("race", "watch", "mine", "--json")
 	if r := w.ended(out); r.State != forkbox.RaceFinished || outcomes(r) != "a:passed b:passed" {
 		t.Errorf("%s", told(r))

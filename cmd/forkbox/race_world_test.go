@@ -205,3 +205,10 @@ func (w *raceWorld) show(ref string) (r forkbox.Race) {
 	w.reads(&r, "race", "show", ref)
 	return r
 }
+
+// letGo has a step go on that waits for the file "go". That may end the race,
+// which stops the box, and with it whoever would wait for the command.
+func (w *raceWorld) letGo(box string) {
+	w.Helper()
+	w.must("exec", "-d", box, "--", "touch", "go")
+}
