@@ -37,6 +37,10 @@ func binOfBox(t *testing.T, p place) {
 	bin, err := s.BinOf("b")
 	must(t, err)
 	must(t, os.Rename(filepath.Join(upper, "d"), filepath.Join(bin, "d")))
+	must(t, s.EmptyTrash(t.Context())) // somebody else's
+	if !exists(filepath.Join(bin, "d")) {
+		t.Error("what a box has in its bin goes with what others threw away")
+	}
 	_, err = s.Save(t.Context(), "b", "L", false)
 	must(t, err)
 	if exists(filepath.Join(s.layer("L"), "bin")) {
