@@ -53,7 +53,7 @@ var allowed = map[string][]string{
 	"/internal/gates":           {"", "/internal/netpolicy", "/internal/egress", "/internal/intercept", "/internal/vault", "/internal/registries"},
 	"/internal/engine":          {"", "/internal/review", "/internal/change", "/internal/land", "/internal/held", "/internal/scope", "/internal/git", "/internal/ancestor", "/internal/retention"},
 	"/internal/rank":            {""},
-	"/internal/risk":            {""},
+	"/internal/risk":            {"", "/internal/scope"},
 	"/internal/racefile":        {""},
 	"/internal/racepage":        {"", "/internal/patch"},
 	"/internal/race":            {"", "/internal/engine", "/internal/rank", "/internal/risk"},

@@ -14,6 +14,11 @@ type RaceSpec struct {
 	Approaches []Approach  `json:"approaches"`
 	Checks     []RaceCheck `json:"checks,omitempty"`
 	Metrics    []Metric    `json:"metrics,omitempty"`
+	// Protect are patterns, as in an ignore file, of paths in the race's
+	// directory that approaches are judged with as they were when the race
+	// began, whatever an approach made of them. So are, beside them, the tests
+	// and scripts that checks and metrics name. [NoProtect] alone: nothing is.
+	Protect Strings `json:"protect,omitempty"`
 	// TieBreaks decide, one after another, between those whom checks and
 	// metrics do not. [DefaultTieBreaks] if nil.
 	TieBreaks []TieBreak `json:"tie_breaks,omitempty"`
@@ -249,6 +254,9 @@ type Entry struct {
 	// Unclean says that the box may be something else than Saved: checks run in
 	// it, or it is being brought up to date. It goes back before it lands.
 	Unclean bool `json:"unclean,omitempty"`
+	// Protected are paths that it changed and was judged without: the first of
+	// them. See [RaceSpec].Protect.
+	Protected Strings `json:"protected,omitempty"`
 }
 
 // Ran is a command that was run.

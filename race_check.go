@@ -3,13 +3,18 @@ package forkbox
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
 // NoTieBreak is the only tie-break of a race that has none: who cannot be told
 // apart by checks and metrics share a rank.
 const NoTieBreak TieBreak = "none"
+
+// NoProtect is all that a race says of what it protects that protects nothing.
+const NoProtect = "none"
 
 // What bounds a race beside what race.go says. A single argument of a program
 // has fewer than 128 KiB on Linux, and so has a line for sh.
@@ -95,6 +100,30 @@ func (s RaceSpec) checkRules(f *raceFaults) {
 	f.count("retries", s.Retries, MostRetries)
 	f.text("rerun", s.Rerun, mostTitle)
 	s.checkTieBreaks(f)
+	s.checkProtect(f)
+}
+
+// checkProtect refuses patterns that could match nothing, or mean something
+// else than they seem to: what is thought to be protected has to be.
+func (s RaceSpec) checkProtect(f *raceFaults) {
+	if f.most("protect", len(s.Protect), mostVars) {
+		return
+	}
+	for i, p := range s.Protect {
+		at := fmt.Sprintf("protect[%d]", i)
+		f.place(at, p)
+		_, err := path.Match(p, "")
+		switch {
+		case p == NoProtect && len(s.Protect) > 1:
+			f.add(at, "%q leaves no room for others", p).hint("a file of that name is ./%s", p)
+		case path.Clean(p) == "." || err != nil:
+			f.add(at, "%s is no pattern", quote(p)).hint("a pattern is as in an ignore file: tests/**, *.golden")
+		case strings.ContainsAny(p[:1], "/!#"):
+			f.add(at, "%s is no pattern for paths in the race's directory", quote(p)).hint("a pattern is as in an ignore file, and begins with none of / ! #")
+		case s.Start.Template != "" && p != NoProtect:
+			f.add(at, "what a template holds cannot be protected").hint("begin at a snapshot instead: from: BOX@SNAPSHOT")
+		}
+	}
 }
 
 func (s RaceSpec) checkTieBreaks(f *raceFaults) {

@@ -190,6 +190,7 @@ func notesCell(e forkbox.Entry) string {
 		}
 	}
 	note(flaky, plural(flaky, "flaky check"))
+	note(len(e.Protected), "check put back")
 	note(len(e.Risks), plural(len(e.Risks), "risk"))
 	note(e.Refused, fmt.Sprintf("%d refused", e.Refused))
 	note(e.Attempt-1, fmt.Sprintf("attempt %d", e.Attempt))

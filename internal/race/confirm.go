@@ -88,7 +88,10 @@ func (b *bench) refreshed(ctx context.Context, list []int, run int) (clean bool,
 	if !b.canRefresh(ctx) {
 		return false, nil
 	}
-	return true, b.rollBack(b.entry(b.i).Saved)
+	if err := b.rollBack(b.entry(b.i).Saved); err != nil || len(b.entry(b.i).Protected) == 0 {
+		return true, err
+	}
+	return true, b.putBack(ctx)
 }
 
 // canRefresh says whether the box can be as its steps left it without anything

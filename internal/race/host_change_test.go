@@ -105,6 +105,9 @@ func (f fakeBoxes) DiffSince(_ context.Context, who forkbox.Owner, ref, point st
 				continue
 			}
 			c := forkbox.Change{Path: "/w/" + path, Kind: forkbox.Added, Type: "file", Scope: forkbox.Workspace, Plus: len(files[path])}
+			if _, was := before[path]; was {
+				c.Kind = forkbox.Modified
+			}
 			sum.Workspace.Add(c)
 			if err := yield(c); err != nil {
 				return err
@@ -113,6 +116,38 @@ func (f fakeBoxes) DiffSince(_ context.Context, who forkbox.Owner, ref, point st
 		return nil
 	})
 	return sum, err
+}
+
+// PutBack refuses a box in which something runs, as the engine does.
+func (f fakeBoxes) PutBack(_ context.Context, who forkbox.Owner, ref, point string, wanted func(forkbox.Change) bool) error {
+	return f.do(func() error {
+		b, err := f.find(who, ref)
+		if err == nil && b.State == forkbox.Running {
+			err = forkbox.Errorf(forkbox.Busy, "put changes back", "something runs in it")
+		}
+		before := f.reality
+		if err == nil && point != "" {
+			before, err = f.filesOf(who, point)
+		}
+		if err = errors.Join(err, f.refuse["put back"]); err != nil {
+			return err
+		}
+		for path, text := range b.files {
+			was, had := before[path]
+			c := forkbox.Change{Path: "/w/" + path, Kind: forkbox.Added, Type: "file", Scope: forkbox.Workspace}
+			if had {
+				c.Kind = forkbox.Modified
+			}
+			switch {
+			case had && was == text || !wanted(c):
+			case had:
+				b.files[path] = was
+			default:
+				delete(b.files, path)
+			}
+		}
+		return nil
+	})
 }
 
 func (f fakeBoxes) Status(_ context.Context, who forkbox.Owner, ref string) (s forkbox.BoxStatus, err error) {

@@ -29,6 +29,9 @@ func (b *bench) perform(ctx context.Context) (fate, error) {
 	if err := b.size(ctx, b.box.ID+"@"+b.entry(b.i).Saved); err != nil {
 		return f, err
 	}
+	if err := b.protect(ctx); err != nil {
+		return f, err
+	}
 	return b.judge(ctx)
 }
 

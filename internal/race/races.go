@@ -48,6 +48,7 @@ type Boxes interface {
 	RemoveSnapshot(ctx context.Context, who forkbox.Owner, ref string, squash bool) error
 
 	DiffSince(ctx context.Context, who forkbox.Owner, ref, point string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (forkbox.Summary, error)
+	PutBack(ctx context.Context, who forkbox.Owner, ref, point string, wanted func(forkbox.Change) bool) error
 	Status(ctx context.Context, who forkbox.Owner, ref string) (forkbox.BoxStatus, error)
 	Sync(ctx context.Context, who forkbox.Owner, ref string) (forkbox.SyncResult, error)
 	StillIs(ctx context.Context, who forkbox.Owner, ref, snapshot string) (bool, error)

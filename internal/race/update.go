@@ -72,6 +72,11 @@ func (l *landing) renew(ctx context.Context) (s forkbox.Snapshot, err error) {
 	if s, err = l.bench.newOwn(ctx, syncedName(l.rec.ID), syncedMessage(l.result.Approach)); err != nil {
 		return s, err
 	}
+	if len(l.entry().Protected) > 0 {
+		if err := l.bench.putBack(ctx); err != nil {
+			return s, err
+		}
+	}
 	l.result.Checked = nil
 	if err := l.checkAgain(ctx); err != nil {
 		return s, err

@@ -45,7 +45,7 @@ func (p *page) topFields(f *file) map[string]field {
 		"name": p.text(&s.Name), "from": p.text(&s.Start.From), "template": p.text(&s.Start.Template),
 		"setup": p.commands(&s.Setup), "agent": p.text(&f.agent), "env": p.env(&f.env), "n": whole(p, &f.n, 1),
 		"approaches": p.list(p.approach(&f.entries)), "checks": p.list(p.check(&s.Checks)), "metrics": p.list(p.metric(&s.Metrics)),
-		"tie_breaks": p.tieBreaks(&f.breaks), "stop": oneOf(p, &s.Stop, forkbox.StopAll, forkbox.StopFirstPass, forkbox.StopDeadline),
+		"protect": p.protect(&s.Protect), "tie_breaks": p.tieBreaks(&f.breaks), "stop": oneOf(p, &s.Stop, forkbox.StopAll, forkbox.StopFirstPass, forkbox.StopDeadline),
 		"deadline": p.span(&s.Deadline), "timeout": p.span(&s.Timeout), "parallel": whole(p, &s.Parallel, 0),
 		"retries": whole(p, &s.Retries, 0), "seed": whole(p, &s.Seed, -1<<63),
 		"policy": p.policy(&f.terms, map[string]field{"preset": oneOf(p, &f.terms.preset, forkbox.PresetLocked, forkbox.PresetBalanced, forkbox.PresetOpen)}),
@@ -55,6 +55,21 @@ func (p *page) topFields(f *file) map[string]field {
 // list reads each of a list.
 func (p *page) list(each field) field {
 	return func(n *yaml.Node, at string) { p.items(n, at, false, each) }
+}
+
+// protect: an empty list protects nothing, and would be taken for nothing said.
+func (p *page) protect(into *forkbox.Strings) field {
+	return func(n *yaml.Node, at string) {
+		before := len(p.faults)
+		p.items(n, at, true, func(item *yaml.Node, place string) {
+			if text, ok := p.word(item, place); ok {
+				*into = append(*into, text)
+			}
+		})
+		if len(*into) == 0 && len(p.faults) == before {
+			*into = forkbox.Strings{forkbox.NoProtect}
+		}
+	}
 }
 
 // tieBreaks: an empty list would be taken for nothing said.

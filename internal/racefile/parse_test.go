@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,7 @@ func TestWhole(t *testing.T) {
 			{Command: forkbox.Command{Name: "rate", Run: "./bench"}, Extract: forkbox.Extract{JSON: "results[0].rate"}, Higher: true},
 			{Command: forkbox.Command{Name: "warnings", Argv: forkbox.Strings{"make", "all"}, MayFail: true}, Extract: forkbox.Extract{Pattern: `(\d+) warnings`}},
 		},
+		Protect:   forkbox.Strings{"*.golden", "tools/"},
 		TieBreaks: []forkbox.TieBreak{forkbox.SmallerDiff, forkbox.FewerFiles, forkbox.Faster},
 		Stop:      forkbox.StopDeadline, Deadline: 10 * time.Minute, Timeout: 5 * time.Minute, Parallel: 4, Retries: 1, Seed: 42,
 	}
@@ -66,6 +68,9 @@ func TestShort(t *testing.T) {
 		"approaches: [make a, {run: make b}]": func(s forkbox.RaceSpec) bool {
 			return s.Approaches[0].Name == "try-1" && s.Approaches[1].Name == "try-2" && s.Approaches[1].Steps[0].Run == "make b"
 		},
+		"approaches: [a]\nprotect: []":      func(s forkbox.RaceSpec) bool { return slices.Equal(s.Protect, forkbox.Strings{"none"}) },
+		"approaches: [a]\nprotect: none":    func(s forkbox.RaceSpec) bool { return slices.Equal(s.Protect, forkbox.Strings{"none"}) },
+		"approaches: [a]\nprotect: ./tests": func(s forkbox.RaceSpec) bool { return slices.Equal(s.Protect, forkbox.Strings{"./tests"}) },
 		"setup: npm ci\napproaches: [a]\nchecks: [[npm, test]]": func(s forkbox.RaceSpec) bool {
 			return s.Setup[0].Run == "npm ci" && len(s.Checks[0].Argv) == 2 && s.Checks[0].Must
 		},
@@ -104,17 +109,24 @@ func TestShort(t *testing.T) {
 func TestBad(t *testing.T) {
 	long := strings.Repeat("x", 41)
 	for text, want := range map[string]string{
-		"":                                      "race.yaml:1: there is nothing in it",
-		"# nothing\n":                           "race.yaml:1: there is nothing in it",
-		"- a\n":                                 `race.yaml:1: there should be "key: value" lines`,
-		"name: a\n":                             "race.yaml: approaches: there is nothing to try",
-		"approaches: [a\n":                      "race.yaml:1: did not find expected ',' or ']'",
-		"approaches: [a]\n\tx: 1\n":             "race.yaml:2: found character that cannot start any token",
-		"approaches: [a]\n---\na: b\n":          "race.yaml:2: a second document begins here",
-		"approaches: [a]\nname: \"\x01\"\n":     `race.yaml:2: "\x01" is no text`,
-		"approaches: [a]\nname: \xff\n":         `race.yaml:2: "\xff" is no text`,
-		"approaches: [a]\nchekcs: [x]\n":        `race.yaml:2: "chekcs" is not something it knows; is "checks" meant?`,
-		"approaches: [a]\nchecks: []\nchecks: ": `race.yaml:3: "checks" is there twice`,
+		"":            "race.yaml:1: there is nothing in it",
+		"# nothing\n": "race.yaml:1: there is nothing in it",
+		"approaches: [a]\nprotect: [none, ./none]": `race.yaml:2: protect[0]: "none" leaves no room for others`,
+		"approaches: [a]\nprotect:\n- a\n- '!a'":   `race.yaml:4: protect[1]: "!a" is no pattern for paths in the race's directory`,
+		"approaches: [a]\nprotect: [/etc]":         `race.yaml:2: protect[0]: "/etc" is no pattern for paths in the race's directory`,
+		"approaches: [a]\nprotect: [../x]":         `race.yaml:2: protect[0]: "../x" leads out of the race's directory`,
+		"approaches: [a]\nprotect: ['a[']":         `race.yaml:2: protect[0]: "a[" is no pattern`,
+		"approaches: [a]\nprotect: .":              `race.yaml:2: protect[0]: "." is no pattern`,
+		"approaches: [a]\ntemplate: t\nprotect: a": `race.yaml:3: protect[0]: what a template holds cannot be protected`,
+		"- a\n":                                                           `race.yaml:1: there should be "key: value" lines`,
+		"name: a\n":                                                       "race.yaml: approaches: there is nothing to try",
+		"approaches: [a\n":                                                "race.yaml:1: did not find expected ',' or ']'",
+		"approaches: [a]\n\tx: 1\n":                                       "race.yaml:2: found character that cannot start any token",
+		"approaches: [a]\n---\na: b\n":                                    "race.yaml:2: a second document begins here",
+		"approaches: [a]\nname: \"\x01\"\n":                               `race.yaml:2: "\x01" is no text`,
+		"approaches: [a]\nname: \xff\n":                                   `race.yaml:2: "\xff" is no text`,
+		"approaches: [a]\nchekcs: [x]\n":                                  `race.yaml:2: "chekcs" is not something it knows; is "checks" meant?`,
+		"approaches: [a]\nchecks: []\nchecks: ":                           `race.yaml:3: "checks" is there twice`,
 		"approaches:\n  - name: a\n    run: x\n    name: b\n":             `race.yaml:4: approaches[0]: "name" is there twice`,
 		"approaches:\n  - name: a\n    rnu: x\n":                          `race.yaml:3: approaches[0]: "rnu" is not something it knows; is "run" meant?`,
 		"approaches:\n  - {name: a, run: x}\n  - {name: a, run: y}\n":     `race.yaml:3: name: "a" is the name of approaches[0] already`,

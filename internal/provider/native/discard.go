@@ -4,6 +4,7 @@ package native
 
 import (
 	"context"
+	"slices"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/change"
@@ -16,6 +17,54 @@ func (p *Provider) Discard(ctx context.Context, box forkbox.Box, changes []forkb
 		return err
 	}
 	defer done()
+	return p.discard(ctx, src, box, changes)
+}
+
+// PutBack has a box that does not run be as what it was forked from, where it
+// made changes that are wanted. root is the root of that, where it is a snapshot
+// that the box's layers lie over; "" where it is its base.
+func (p *Provider) PutBack(ctx context.Context, box forkbox.Box, root string, wanted func(forkbox.Change) bool) error {
+	src, done, err := p.source(box)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if root != "" {
+		src.Base = root
+	}
+	changes, moved, err := toPutBack(ctx, src, wanted)
+	if err == nil && len(moved) > 0 {
+		changes, _, err = toPutBack(ctx, src, func(c forkbox.Change) bool { return wanted(c) || inPlace(c, moved) })
+	}
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	return p.discard(ctx, src, box, changes)
+}
+
+// toPutBack are the changes that are wanted, and where directories were before
+// they were moved.
+func toPutBack(ctx context.Context, src change.Source, wanted func(forkbox.Change) bool) (changes []forkbox.Change, moved []string, err error) {
+	err = change.Read(ctx, src, func(c forkbox.Change, _ forkbox.Sides) error {
+		if !wanted(c) {
+			return nil
+		}
+		changes = append(changes, c)
+		if c.Kind == forkbox.Renamed {
+			moved = append(moved, c.From)
+		}
+		return nil
+	})
+	return changes, moved, err
+}
+
+// inPlace says whether a change is where a directory was: it makes room when
+// that is put back.
+func inPlace(c forkbox.Change, moved []string) bool {
+	return slices.ContainsFunc(moved, func(from string) bool { return forkbox.Within(c.Path, from) })
+}
+
+func (p *Provider) discard(ctx context.Context, src change.Source, box forkbox.Box, changes []forkbox.Change) error {
 	if err := p.ownUppers(src, box); err != nil {
 		return err
 	}

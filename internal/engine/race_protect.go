@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/forkbox/forkbox"
+)
+
+// restorer is a provider that can put what a box changed back to what it was
+// forked from, be that a snapshot.
+type restorer interface {
+	PutBack(ctx context.Context, box forkbox.Box, root string, wanted func(forkbox.Change) bool) error
+}
+
+// PutBack has a box in which nothing runs be as what it was forked from, at the
+// paths of the changes that are wanted: as its base, or as the snapshot that
+// point names. Nobody threw anything away by that: it is for a box that will be
+// rolled back.
+func (e *Engine) PutBack(ctx context.Context, who forkbox.Owner, ref, point string, wanted func(forkbox.Change) bool) error {
+	const op = "put changes back"
+	provider, ok := e.provider.(restorer)
+	if !ok {
+		return forkbox.Errorf(forkbox.Unsupported, op, "provider %s cannot", e.provider.Name())
+	}
+	_, err := e.change(ctx, op, who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
+		if err := usable(op, *box); err != nil {
+			return err
+		}
+		if err := e.quiet(ctx, op, h, box); err != nil {
+			return err
+		}
+		if err := e.prepared(ctx, box); err != nil {
+			return err
+		}
+		own, root, done, err := e.above(ctx, op, who, *box, point)
+		if err != nil {
+			return err
+		}
+		defer done()
+		sorter := newSorter(e.Workspace(box.Dir), *box)
+		return provider.PutBack(context.WithoutCancel(ctx), own, root, func(c forkbox.Change) bool {
+			c.Scope = sorter.Scope(c)
+			return wanted(c)
+		})
+	})
+	return err
+}
+
+// above is a box with only what lies over a snapshot, and where the root of that
+// can be looked at until done is called. Both are the box's own without one.
+func (e *Engine) above(ctx context.Context, op string, who forkbox.Owner, box forkbox.Box, point string) (own forkbox.Box, root string, done func(), err error) {
+	if point == "" {
+		return box, "", func() {}, nil
+	}
+	from, release, err := e.holdAt(ctx, op, who, point)
+	if err != nil {
+		return box, "", nil, err
+	}
+	own, stacked := over(box, from)
+	if !stacked || !from.Bare {
+		release()
+		return box, "", nil, forkbox.Errorf(forkbox.Unsupported, op, "%s does not lie over what it was forked from any more", box.Name)
+	}
+	dir, closed, err := e.openRoot(ctx, who, from)
+	if err != nil {
+		release()
+		return box, "", nil, err
+	}
+	return own, fmt.Sprintf("/proc/self/fd/%d", dir.Fd()), func() { closed(); release() }, nil
+}
