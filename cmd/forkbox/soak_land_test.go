@@ -156,6 +156,9 @@ func (s *soak) landed(a *landTry, id string) {
 	if a.path != "" { // half of a move has landed: the box has the other
 		gone = gone.without(s.look(a.box).lines())
 	}
+	if a.editor != nil && slices.Contains(a.args, "theirs") { // the box wins where the editor was at work, too
+		maps.DeleteFunc(gone, func(line string, _ bool) bool { return s.keptSomewhere(line) })
+	}
 	if len(gone) > 0 {
 		s.Errorf("LOST: %s took lines from reality that the box did not delete: %s", a.step, gone)
 	}

@@ -35,7 +35,8 @@ var edits = map[string]string{
 // author makes steps.
 type author struct {
 	*rand.Rand
-	made int // lines, names
+	made int  // lines, names
+	calm bool // no editors: what they meet is never the same twice
 }
 
 func (a *author) any(of []string) string { return of[a.IntN(len(of))] }
@@ -147,7 +148,9 @@ func (a *author) landing(name string, box *soakBox) string {
 func (a *author) beside(step string) string {
 	switch a.IntN(6) {
 	case 0:
-		return fmt.Sprint("during ", a.IntN(1<<20), " ", step)
+		if !a.calm {
+			return fmt.Sprint("during ", a.IntN(1<<20), " ", step)
+		}
 	case 1:
 		return fmt.Sprint("killed ", a.IntN(60), " ", step)
 	}

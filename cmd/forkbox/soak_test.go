@@ -19,7 +19,8 @@ import (
 )
 
 // soakVar is how many random histories to play, from a random seed or the one
-// in SOAK_SEED. Without it some that are always the same are played.
+// in SOAK_SEED. Without it some that are always the same are played, and no
+// editor is at work meanwhile.
 const soakVar = "SOAK"
 
 // TestSoakNothingIsLost plays random histories: boxes, forks and reality edit,
@@ -161,7 +162,7 @@ func (s *soak) sh(dir, script string, args ...string) {
 
 // play makes and plays a history.
 func (s *soak) play(seed uint64, steps int) {
-	a := &author{Rand: rand.New(rand.NewPCG(seed, seed))}
+	a := &author{Rand: rand.New(rand.NewPCG(seed, seed)), calm: os.Getenv(soakVar) == ""}
 	for range steps {
 		if s.take(a.step(s)); s.Failed() {
 			return
