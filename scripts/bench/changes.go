@@ -106,16 +106,23 @@ func landing(ctx context.Context, d *daemon, r *report, rounds int, few string) 
 	cases := []*measured{
 		{name: caseCopy, do: command("sh", "-c", `cp -a "$1" "$2" && sync -f "$2"`, "sh", few, copied), after: func() error { return os.RemoveAll(copied) }},
 		{name: caseApply, do: func() error { return d.apply(ctx, box.ID) }},
-		{name: caseUndo, do: func() error { _, err := d.Undo(ctx, "", client.UndoRequest{}); return err }},
+		{name: caseUndo, do: func() error { return d.undo(ctx) }},
 	}
 	return add(r, rounds, cases)
 }
 
 func (d *daemon) apply(ctx context.Context, box string) error {
 	receipt, err := d.Apply(ctx, box, forkbox.ApplySpec{})
+	d.landed = receipt.ID
 	if err == nil && receipt.Paths < changedFiles {
 		err = fmt.Errorf("%d paths landed", receipt.Paths)
 	}
+	return err
+}
+
+// undo takes back what apply landed last.
+func (d *daemon) undo(ctx context.Context) error {
+	_, err := d.Undo(ctx, d.landed, client.UndoRequest{})
 	return err
 }
 
@@ -152,10 +159,7 @@ func besideGit(ctx context.Context, d *daemon, r *report, rounds int, few string
 		{name: caseGitDiff, do: command("git", "-C", clone, "diff")},
 		{name: casePatch, do: func() error { return d.cli("diff", "--patch", id) }},
 		{name: caseGitApply, do: func() error { return gitApply(target, patch) }, after: command("git", "-C", target, "checkout", "-q", ".")},
-		{name: caseReapply, do: func() error {
-			_, err := d.Apply(ctx, id, forkbox.ApplySpec{})
-			return err
-		}, after: func() error { _, err := d.Undo(ctx, "", client.UndoRequest{}); return err }},
+		{name: caseReapply, do: func() error { return d.apply(ctx, id) }, after: func() error { return d.undo(ctx) }},
 	}
 	return add(r, rounds, cases)
 }

@@ -19,6 +19,7 @@ type daemon struct {
 	binary, home string
 	cmd          *exec.Cmd
 	env          []string
+	landed       string // the receipt of the last apply
 }
 
 // startDaemon starts one, with a command before it if it is to run elsewhere.
