@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/land"
+	"github.com/forkbox/forkbox/internal/review"
+)
+
+// marks are what earlier applies of a box left in reality, so that they do not
+// count as drift, nor what landed as a change.
+func (e *Engine) marks(ctx context.Context, box forkbox.Box) (map[string]review.Mark, review.Inodes, error) {
+	list, err := e.receiptsOf(ctx, box)
+	if err != nil {
+		return nil, nil, err
+	}
+	marks, left := map[string]review.Mark{}, review.Inodes{}
+	e.readPutBack(box.ID, left)
+	for _, r := range list { // oldest first
+		if r.State == forkbox.Landing || r.State == forkbox.Torn {
+			continue
+		}
+		if err := e.mark(r, box, marks, left); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, nil, forkbox.Wrap("read receipt "+r.ID, err)
+		}
+	}
+	return marks, left, e.othersUndone(ctx, box, left)
+}
+
+// othersUndone adds what applies of other boxes left in reality that were taken
+// back since: the same files, with another time on their inodes. Where those had
+// not changed after this box's fence before, they have not now.
+func (e *Engine) othersUndone(ctx context.Context, box forkbox.Box, left review.Inodes) error {
+	list, err := e.ledger.Receipts(ctx, nil, forkbox.Undone)
+	if err != nil {
+		return err
+	}
+	for _, r := range slices.Backward(list) { // oldest first
+		if r.Box == box.ID || r.Undone.Before(box.Base.Fence) {
+			continue
+		}
+		err := land.Entries(filepath.Join(e.receipts, r.ID), func(x land.Entry) error {
+			if x.Old != nil && x.Now != nil && (x.Old.Ctime < box.Base.Fence.UnixNano() || left.Has(*x.Old)) {
+				left.Add(*x.Now)
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return forkbox.Wrap("read receipt "+r.ID, err)
+		}
+	}
+	return nil
+}
+
+// receiptsOf are those of a box and, until it was forked from them, of its
+// ancestors, oldest first.
+func (e *Engine) receiptsOf(ctx context.Context, box forkbox.Box) (all []forkbox.Receipt, err error) {
+	for _, a := range box.Lineage {
+		list, err := e.ledger.ReceiptsOf(ctx, a.Box)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, slices.DeleteFunc(list, func(r forkbox.Receipt) bool { return r.Created.After(a.Until) })...)
+	}
+	own, err := e.ledger.ReceiptsOf(ctx, box.ID)
+	return append(all, own...), err
+}
+
+func (e *Engine) mark(r forkbox.Receipt, box forkbox.Box, marks map[string]review.Mark, left review.Inodes) error {
+	return land.Entries(filepath.Join(e.receipts, r.ID), func(x land.Entry) error {
+		var tag review.Tag
+		if len(x.Tag) > 0 {
+			if err := json.Unmarshal(x.Tag, &tag); err != nil {
+				return err
+			}
+		}
+		m := marks[x.Path]
+		switch {
+		case !r.Undone.IsZero() && tag.Drifted:
+			return nil // as it was: changed by reality
+		case r.Undone.IsZero():
+			m = review.Mark{Box: tag.Box, Whole: !tag.Partial, Deleted: tag.Kind == forkbox.Deleted, Added: tag.Kind == forkbox.Added || m.Added && tag.Kind == forkbox.Mode,
+				Landed: r.Created.After(box.Base.Fence), Receipt: r.ID}
+		}
+		m.Nothing = !r.Undone.IsZero() && tag.Kind == forkbox.Added && x.Now == nil
+		m.Reality = forkbox.Identity{}
+		if x.Now != nil {
+			m.Reality = *x.Now
+			left.Add(*x.Now)
+		}
+		if x.Op == land.Move && x.Old != nil {
+			left.Add(*x.Old) // the directory that is moved, wherever it is now
+		}
+		if x.Kept != nil && !tag.Drifted {
+			left.Add(*x.Kept) // it may have other names
+		}
+		marks[x.Path] = m
+		return nil
+	})
+}

@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/held"
+	"github.com/forkbox/forkbox/internal/land"
+)
+
+// UndoSpec says what an undo may overwrite: paths that changed since the apply
+// and are to be restored all the same.
+type UndoSpec struct {
+	Force    []string
+	ForceAll bool
+}
+
+func (s UndoSpec) forces(path string) bool {
+	if s.ForceAll {
+		return true
+	}
+	for _, p := range s.Force {
+		if forkbox.Within(path, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// Undo takes an apply back: all of it, or nothing.
+func (e *Engine) Undo(ctx context.Context, who forkbox.Owner, ref string, spec UndoSpec) (forkbox.Receipt, error) {
+	const op = "undo"
+	ctx, end, err := e.begin(ctx, op)
+	if err != nil {
+		return forkbox.Receipt{}, err
+	}
+	defer end()
+	release, err := e.holdReality(ctx, op)
+	if err != nil {
+		return forkbox.Receipt{}, err
+	}
+	defer release()
+	e.settleInterrupted(context.WithoutCancel(ctx))
+	r, err := e.findReceipt(ctx, who, ref)
+	if err == nil {
+		err = undoable(op, r)
+	}
+	if err != nil {
+		return r, err
+	}
+	if err := e.undoHeld(op, r, spec); err != nil {
+		return r, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if r, err = e.undoMoves(ctx, r, spec); err != nil || r.Commit == "" {
+		return r, err
+	}
+	return e.undoCommit(ctx, r)
+}
+
+// undoMoves undoes a receipt. Where it moved directories, its box is adapted.
+func (e *Engine) undoMoves(ctx context.Context, r forkbox.Receipt, spec UndoSpec) (forkbox.Receipt, error) {
+	moves, err := e.moves(r.ID)
+	if err != nil {
+		return r, err
+	}
+	if len(moves) == 0 {
+		return e.undo(ctx, r, spec)
+	}
+	h, unlock, err := e.lock(ctx, r.Box)
+	if err != nil {
+		return r, err
+	}
+	defer unlock()
+	box, err := e.ledger.Box(ctx, r.Box)
+	if isNotFound(err) {
+		return e.undo(ctx, r, spec)
+	}
+	if err != nil {
+		return r, err
+	}
+	if !slices.Contains(box.Base.Moved, r.ID) { // it was rolled back to before the landing
+		return e.undo(ctx, r, spec)
+	}
+	err = e.moving(ctx, "undo", h, &box, r.ID, func() (err error) {
+		r, err = e.undo(ctx, r, spec)
+		return err
+	})
+	return r, err
+}
+
+// undoHeld refuses to undo what a process writes to, unless that was forced.
+func (e *Engine) undoHeld(op string, r forkbox.Receipt, spec UndoSpec) error {
+	goes := held.NewSearch()
+	err := land.Entries(filepath.Join(e.receipts, r.ID), func(x land.Entry) error {
+		if x.Now != nil && x.Op == land.Put && !spec.forces(x.Path) {
+			goes.File(x.Path)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return forkbox.Wrap("read receipt "+r.ID, err)
+	}
+	return notHeld(op, goes)
+}
+
+func undoable(op string, r forkbox.Receipt) error {
+	switch r.State {
+	case forkbox.Applied, forkbox.Torn:
+		return nil
+	case forkbox.Undone:
+		return forkbox.Errorf(forkbox.Invalid, op, "%s was undone already", r.ID)
+	case forkbox.Expired:
+		return forkbox.Errorf(forkbox.Invalid, op, "%s has expired: what it replaced is not kept any more", r.ID)
+	}
+	return forkbox.Errorf(forkbox.Busy, op, "%s was interrupted", r.ID).
+		Hint("the daemon settles it when it starts: forkbox doctor")
+}
+
+// undo has the receipt landed backwards. The caller holds reality.
+func (e *Engine) undo(ctx context.Context, r forkbox.Receipt, spec UndoSpec) (forkbox.Receipt, error) {
+	config, err := e.landingConfig(r)
+	if err != nil {
+		return r, err
+	}
+	defer config.Root.Close()
+	was := r.State
+	r.State = forkbox.Landing
+	if err := e.ledger.UpdateReceipt(ctx, r); err != nil {
+		return r, err
+	}
+	if err := land.Undo(ctx, config, spec.forces); err != nil {
+		r.State = was
+		return r, errors.Join(err, e.ledger.UpdateReceipt(ctx, r))
+	}
+	r.State, r.Undone = forkbox.Undone, e.now()
+	if err := e.ledger.UpdateReceipt(ctx, r); err != nil {
+		return r, err
+	}
+	e.fresh(ctx, r)
+	return r, nil
+}
