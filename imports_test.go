@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"/internal/wire":            {},
 	"/internal/linux":           {},
 	"/internal/nofile":          {},
+	"/internal/seeded":          {},
 	"/internal/secrets":         {""},
 	"/internal/execlog":         {""},
 	"/internal/layers":          {"", "/internal/linux", "/internal/quota"},
@@ -97,6 +98,20 @@ func check(t *testing.T, pkg string, imports []string) {
 			t.Errorf("%s imports %s", pkg, inner)
 		case pkg == "" && strings.Contains(path, "."):
 			t.Errorf("the domain imports %s; it may use only the standard library", path)
+		}
+	}
+}
+
+// Who draws test cases at random says that they be the same on every run.
+func TestRandomTestsAreSeeded(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		if slices.Contains(words, "pgregory.net/rapid") && !slices.Contains(words, module+"/internal/seeded") {
+			t.Errorf("the tests of %s use rapid and do not import internal/seeded", words[0])
 		}
 	}
 }

@@ -24,7 +24,8 @@ func (f fixture) bin(t testing.TB) string {
 	return dir
 }
 
-// seen is what a box shows once it is mounted again.
+// seen is what a box shows once it is mounted again. Before, a file of the base
+// and the name that the box linked to it have two inode numbers.
 func (f fixture) seen(t testing.TB, options string) (shown map[string]node) {
 	t.Helper()
 	inOverlay(t, f, options, func(merged string) error {
@@ -48,10 +49,9 @@ func life(t testing.TB, rt *rapid.T, options string) (f fixture, base, box map[s
 		for _, o := range todo {
 			o.do(merged)
 		}
-		box = tree(merged)
 		return nil
 	})
-	return f, tree(f.base), box
+	return f, tree(f.base), f.seen(t, options)
 }
 
 // restless moves and replaces directories more often than others do.
@@ -215,12 +215,8 @@ func discardEach(t *testing.T, options, script string) {
 	for i := 0; ; i++ {
 		f := newFixture(t)
 		shell(t, f.base, smallTree)
-		var box map[string]node
-		inOverlay(t, f, options, func(merged string) error {
-			err := run(merged, script)
-			box = tree(merged)
-			return err
-		})
+		inOverlay(t, f, options, func(merged string) error { return run(merged, script) })
+		box := f.seen(t, options)
 		all := changes(t, f.source())
 		if i >= len(all) {
 			return

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forkbox/forkbox"
+	_ "github.com/forkbox/forkbox/internal/seeded" // the same cases on every run
 )
 
 // op is something a program does to a tree. Many fail, as in life.
@@ -117,9 +118,9 @@ func attempt(t testing.TB, rt *rapid.T, options string) (base, box map[string]no
 		for _, o := range todo {
 			o.do(merged)
 		}
-		box = tree(merged)
 		return nil
 	})
+	box = f.seen(t, options)
 	got = changes(t, f.source())
 	base = tree(f.base)
 	os.RemoveAll(filepath.Dir(f.base))

@@ -9,6 +9,8 @@ import (
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/forkbox/forkbox/internal/seeded" // the same cases on every run
 )
 
 // scrubbed is what a body becomes, read in pieces of the given sizes.

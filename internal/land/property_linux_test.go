@@ -343,7 +343,7 @@ func TestPromise4RandomEditor(t *testing.T) {
 }
 
 func randomRounds(t *testing.T, count uint64, round func(*testing.T, uint64)) {
-	roundsFrom(t, rand.Uint64N(1<<32), count, round)
+	roundsFrom(t, 1, count, round) // the same ones each time
 }
 
 func roundsFrom(t *testing.T, first, count uint64, round func(*testing.T, uint64)) {

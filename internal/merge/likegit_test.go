@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/forkbox/forkbox/internal/seeded" // the same cases on every run
 )
 
 // gitMerge is what `git merge-file` makes of three versions.

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	_ "github.com/forkbox/forkbox/internal/seeded" // the same cases on every run
 )
 
 // overlay mounts upper over lowers, the topmost first, as boxes are mounted,

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/forkbox/forkbox/internal/seeded" // the same cases on every run
 )
 
 // What Render writes, git applies, and takes back.

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/forkbox/forkbox/internal/seeded" // the same cases on every run
 )
 
 func TestLines(t *testing.T) {

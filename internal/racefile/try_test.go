@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forkbox/forkbox"
+	_ "github.com/forkbox/forkbox/internal/seeded" // the same cases on every run
 )
 
 func TestTry(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forkbox/forkbox"
+	_ "github.com/forkbox/forkbox/internal/seeded" // the same cases on every run
 )
 
 var (

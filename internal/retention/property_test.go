@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forkbox/forkbox"
+	_ "github.com/forkbox/forkbox/internal/seeded" // the same cases on every run
 )
 
 // checkRules: only what may go goes, all that is too old and may go goes, what

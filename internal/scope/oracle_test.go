@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	_ "github.com/forkbox/forkbox/internal/seeded" // the same cases on every run
 	"pgregory.net/rapid"
 )
 

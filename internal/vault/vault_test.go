@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forkbox/forkbox"
+	_ "github.com/forkbox/forkbox/internal/seeded" // the same cases on every run
 )
 
 var token = forkbox.Secret{Name: "TOKEN", Hosts: []string{"api.example.com", "*.Example.ORG."}}
