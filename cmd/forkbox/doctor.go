@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/forkbox/forkbox"
@@ -20,30 +21,32 @@ func (a *app) doctorVerb() *cobra.Command {
 		Short: "Say what this host can do, and what would help where it cannot",
 		Long: `Try what forkbox needs on this host, for real, and say for each no what would help.
 Also says how limits are held here, what boxes are kept in, and what is hidden in a
-box. The exit code is 125 when something fails.`,
+box; and finds what a killed apply left in reality when the store with its receipt is
+gone. Nothing is changed. The exit code is 125 when something fails.`,
 		Example:           "  forkbox doctor\n  forkbox doctor --json | jq -r '.checks[] | select(.status==\"fail\").remedy'",
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			checks := a.examine(cmd.Context())
+			found := a.examine(cmd.Context())
 			if a.json {
-				if err := a.printJSON(client.CheckList{Checks: checks}); err != nil {
+				if err := a.printJSON(found); err != nil {
 					return err
 				}
-			} else if err := a.writeChecks(checks); err != nil {
+			} else if err := a.writeChecks(slices.Concat(found.Checks, strayChecks(found.Strays))); err != nil {
 				return err
 			}
-			return verdict(checks)
+			return verdict(found.Checks)
 		},
 	}
 }
 
 // examine asks the daemon. That there is none to ask is a finding too: doctor
 // is what people run when nothing works.
-func (a *app) examine(ctx context.Context) []forkbox.Check {
+func (a *app) examine(ctx context.Context) client.CheckList {
 	defer a.progress("examining this host")()
 	c := a.client()
-	checks, err := c.Doctor(ctx)
+	dir, _ := os.Getwd() // without one there is less to look at
+	found, err := c.Doctor(ctx, dir)
 	reach := forkbox.Check{Name: "daemon", Status: forkbox.OK, Detail: "answers on " + c.Socket()}
 	if err != nil {
 		reach.Status, reach.Detail = forkbox.Fail, err.Error()
@@ -52,9 +55,11 @@ func (a *app) examine(ctx context.Context) []forkbox.Check {
 			reach.Remedy = strings.Join(e.Hints, "\n")
 		}
 	}
-	checks = append([]forkbox.Check{reach}, checks...)
-	checks = append(checks, limitChecks(ctx, c)...)
-	return append(checks, hiddenVariables(os.Environ()))
+	found.Checks = slices.Concat([]forkbox.Check{reach}, found.Checks, limitChecks(ctx, c), []forkbox.Check{hiddenVariables(os.Environ())})
+	if found.Strays == nil {
+		found.Strays = []forkbox.Stray{}
+	}
+	return found
 }
 
 // hiddenVariables names those of the caller's that are not passed.

@@ -10,9 +10,10 @@ import (
 )
 
 func (a *app) repairVerb() *cobra.Command {
-	return &cobra.Command{
-		Use:   "repair",
-		Short: "Bring back what the ledger has lost",
+	m := &strayMender{app: a}
+	cmd := &cobra.Command{
+		Use:   "repair [--stray DIR --restore|--delete]",
+		Short: "Bring back what the ledger has lost, or what a lost apply left",
 		Long: `Bring back boxes, their snapshots, templates and receipts that lie in the store and
 that the ledger does not know: it was lost, or an older one was put in its place.
 What the ledger does not know is never deleted, so this can be done at any time, and
@@ -20,12 +21,34 @@ repeated. What cannot be brought back is named and stays where it is; the exit c
 then 125. Only root, or whoever the daemon runs as, may do this.
 
 What is not in the store does not come back: the commands that were run (their output
-does), races, and the logs of events and connections.`,
-		Example:           "  forkbox doctor\n  forkbox repair\n  forkbox repair --json | jq '.left'",
+does), races, and the logs of events and connections.
+
+With --stray it is about a directory .forkbox-ID in reality, which doctor finds: an
+apply was killed, and the store with its receipt is gone. --restore takes that apply
+back. What has changed at a path since stays there; it is named, and the exit code is
+that of a conflict. Nothing is deleted: what had landed is in the directory then.
+--delete removes it with all that is in it. Only its owner, or root, may do this.`,
+		Example: `  forkbox doctor
+  forkbox repair
+  forkbox repair --json | jq '.left'
+  forkbox repair --stray /home/me/.forkbox-0f3c22a91b7e --restore`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return a.repair(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch err := m.check(); {
+			case err != nil:
+				return err
+			case m.dir != "":
+				return m.run(cmd.Context())
+			}
+			return a.repair(cmd.Context())
+		},
 	}
+	cmd.Flags().StringVar(&m.dir, "stray", "", "mend this `DIR`, which a lost apply left in reality")
+	cmd.Flags().BoolVar(&m.restore, "restore", false, "take that apply back")
+	cmd.Flags().BoolVar(&m.delete, "delete", false, "remove it with all that is in it")
+	cmd.MarkFlagDirname("stray")
+	return cmd
 }
 
 func (a *app) repair(ctx context.Context) error {

@@ -58,6 +58,9 @@ func (l *Landing) prepare(ctx context.Context) error {
 		return l.makeLinks()
 	})
 	if err == nil {
+		err = l.shareJournal()
+	}
+	if err == nil {
 		err = l.syncAll()
 	}
 	for _, j := range []*journal{l.plan, l.parts} {

@@ -53,3 +53,21 @@ func Kept(string) (int64, error) { return 0, unsupported("read the receipt") }
 
 // Look says what a tree has at a path.
 func Look(*os.File, string) (*forkbox.Identity, error) { return nil, unsupported("land the changes") }
+
+// FindStrays lists staging directories. There are none on this system.
+func FindStrays(*os.File, string) []string { return nil }
+
+// LookStray says what a staging directory holds.
+func LookStray(*os.File, string, forkbox.Owner) (Stray, error) {
+	return Stray{}, unsupported(opFind)
+}
+
+// RestoreStray takes back what a landing did whose own directory is lost.
+func RestoreStray(*os.File, string, forkbox.Owner) (Stray, []forkbox.Caution, error) {
+	return Stray{}, nil, unsupported(opRestore)
+}
+
+// DeleteStray removes a staging directory.
+func DeleteStray(*os.File, string, forkbox.Owner) (Stray, error) {
+	return Stray{}, unsupported(opDelete)
+}

@@ -131,7 +131,11 @@ func (s *site) furnish(p *place, parent int) error {
 	if err := p.plain(); err != nil {
 		return failed(opLand, join(p.In, s.name), err)
 	}
-	return failed(opLand, join(p.In, s.name), p.hideFromGit())
+	// Out of `git status` and `git add`.
+	if err := p.write(ignoreFile, "*\n"); err != nil {
+		return failed(opLand, join(p.In, s.name), err)
+	}
+	return failed(opLand, join(p.In, s.name), s.introduce(p))
 }
 
 func (p *place) open(parent int, name string) error {
@@ -167,19 +171,6 @@ func (p *place) plain() error {
 		}
 	}
 	return nil
-}
-
-// hideFromGit keeps the directory out of `git status` and `git add`.
-func (p *place) hideFromGit() error {
-	f, err := create(p.fd, ".gitignore")
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return act("write", func() error {
-		_, err := f.WriteString("*\n")
-		return err
-	})
 }
 
 // slot opens the directory that a slot is in, and tells its name there.

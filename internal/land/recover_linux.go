@@ -71,21 +71,7 @@ func outcome(state State, torn []forkbox.Caution) Outcome {
 // rollback takes a landing that is not done back to where it came from, and
 // leaves no trace of it, but where somebody changed the tree meanwhile.
 func (s *site) rollback() ([]forkbox.Caution, error) {
-	d := &driver{site: s, to: false, skip: map[int]bool{}, turned: map[int]bool{}}
-	err := s.who.do(func() error {
-		// A new directory in which somebody made a file stays where it is.
-		if err := d.inspectLanded(); err != nil {
-			return err
-		}
-		if err := s.back(d.visitor(), nil); err != nil {
-			return err
-		}
-		// Now that it is out of reach: did it happen after all?
-		return d.inspectSlots()
-	})
-	if err = errors.Join(err, d.err); err == nil {
-		err = s.syncAll()
-	}
+	d, err := s.takeBack()
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +89,28 @@ func (s *site) rollback() ([]forkbox.Caution, error) {
 		return nil, d.tellLinked()
 	}
 	return d.torn, mark(s.dir, marker{Stage: torn, Torn: d.torn})
+}
+
+// takeBack brings the tree back to where the landing began, durably, but where
+// somebody changed it meanwhile: the driver says where. All that was staged is
+// in the staging directories then.
+func (s *site) takeBack() (*driver, error) {
+	d := &driver{site: s, to: false, skip: map[int]bool{}, turned: map[int]bool{}}
+	err := s.who.do(func() error {
+		// A new directory in which somebody made a file stays where it is.
+		if err := d.inspectLanded(); err != nil {
+			return err
+		}
+		if err := s.back(d.visitor(), nil); err != nil {
+			return err
+		}
+		// Now that it is out of reach: did it happen after all?
+		return d.inspectSlots()
+	})
+	if err = errors.Join(err, d.err); err == nil {
+		err = s.syncAll()
+	}
+	return d, err
 }
 
 // tellPutBack tells of everything that was moved away and put back: that it

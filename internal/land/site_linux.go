@@ -65,19 +65,23 @@ func openSite(cfg Config) (*site, error) {
 		return nil, err
 	}
 	if s.dir, err = os.Open(cfg.Dir); err == nil {
-		err = s.openJournals()
-	}
-	if err == nil {
-		err = s.readPlaces()
-	}
-	if err == nil {
-		err = s.readRanges()
+		err = s.readJournals()
 	}
 	if err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
+}
+
+func (s *site) readJournals() error {
+	if err := s.openJournals(); err != nil {
+		return err
+	}
+	if err := s.readPlaces(); err != nil {
+		return err
+	}
+	return s.readRanges()
 }
 
 func (s *site) openJournals() (err error) {
@@ -101,7 +105,7 @@ func (s *site) readPlaces() error {
 			return nil
 		}
 		if err != nil || p.K > len(s.places) || p.K < 0 {
-			return forkbox.Errorf(forkbox.Internal, opRead, "the journal in %s is damaged: %w", s.cfg.Dir, errors.Join(err, unix.EBADMSG))
+			return damaged(s.cfg.Dir, err)
 		}
 		p.In = unpack(p.In)
 		if p.K == len(s.places) {

@@ -47,6 +47,9 @@ func (s *site) weighPlace(p *place) (total int64, err error) {
 		return 0, unreadable(err)
 	}
 	for _, name := range names {
+		if !isSlot(name) {
+			continue
+		}
 		var w weight
 		isDir, err := w.add(p.fd, name, "")
 		if err != nil {

@@ -6,5 +6,8 @@ const (
 	opRecover = "recover the landing"
 	opUndo    = "undo"
 	opExpire  = "expire the receipt"
+	opFind    = "look at what an apply left behind"
+	opRestore = "restore what an apply left behind"
+	opDelete  = "delete what an apply left behind"
 	opRead    = "read the receipt"
 )

@@ -9,8 +9,26 @@ import (
 )
 
 func (s *Server) doctor(w http.ResponseWriter, r *http.Request) error {
-	checks := append(s.Engine.Doctor(r.Context()), hidden(s.Engine.HiddenFrom(who(r))))
-	return answer(w, http.StatusOK, client.CheckList{Checks: checks})
+	list := client.CheckList{Checks: append(s.Engine.Doctor(r.Context()), hidden(s.Engine.HiddenFrom(who(r))))}
+	strays, err := s.Engine.Strays(r.Context(), who(r), r.URL.Query().Get("dir"))
+	if err != nil {
+		return err
+	}
+	list.Strays = strays
+	return answer(w, http.StatusOK, list)
+}
+
+// mendStray writes to reality, so that nothing of its request is guessed.
+func (s *Server) mendStray(w http.ResponseWriter, r *http.Request) error {
+	var req client.StrayRequest
+	if err := decodeExactly(r, &req); err != nil {
+		return err
+	}
+	done, err := s.Engine.MendStray(r.Context(), who(r), req.Dir, req.Fate)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, done)
 }
 
 // hidden lists what the caller's boxes do not see of the caller's own.

@@ -97,6 +97,10 @@ type Engine interface {
 
 	Doctor(ctx context.Context) []forkbox.Check
 	HiddenFrom(who forkbox.Owner) []string
+	// Strays are what applies left in reality that no receipt accounts for, as
+	// far as it can be found from dir. MendStray does away with one.
+	Strays(ctx context.Context, who forkbox.Owner, dir string) ([]forkbox.Stray, error)
+	MendStray(ctx context.Context, who forkbox.Owner, dir string, fate forkbox.StrayFate) (forkbox.StrayMended, error)
 
 	// Busy says that something runs, so that the daemon must not end.
 	Busy() bool

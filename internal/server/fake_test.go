@@ -220,4 +220,12 @@ func (f *fakeEngine) Busy() bool {
 	return f.busy
 }
 
+func (f *fakeEngine) Strays(context.Context, forkbox.Owner, string) ([]forkbox.Stray, error) {
+	return []forkbox.Stray{}, nil
+}
+
+func (f *fakeEngine) MendStray(_ context.Context, _ forkbox.Owner, dir string, fate forkbox.StrayFate) (forkbox.StrayMended, error) {
+	return forkbox.StrayMended{Stray: forkbox.Stray{Dir: dir}, Fate: fate}, nil
+}
+
 func (f *fakeEngine) HiddenFrom(forkbox.Owner) []string { return nil }

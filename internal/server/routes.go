@@ -27,6 +27,7 @@ type route struct {
 var routes = [...]route{
 	{"GET", "/v1/version", anyone, (*Server).version},
 	{"GET", "/v1/doctor", owner, (*Server).doctor},
+	{"POST", "/v1/strays", owner, (*Server).mendStray},
 
 	{"POST", "/v1/run", owner, (*Server).run},
 

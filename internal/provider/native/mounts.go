@@ -78,6 +78,21 @@ func (t *mountTable) mounts() (list []mount, points []string, age int, err error
 	return t.list, t.all, t.age, err
 }
 
+// MountPoints are where the filesystems begin that boxes see: what a landing
+// works on.
+func (p *Provider) MountPoints() (points []string) {
+	list, _, _, err := p.mounts.mounts()
+	if err != nil {
+		return nil
+	}
+	for _, m := range list {
+		if !m.File {
+			points = append(points, m.Point)
+		}
+	}
+	return points
+}
+
 // places tells where each mount comes from. turn changes with it.
 func (t *mountTable) places() (list []placed, turn int, err error) {
 	t.mu.Lock()
