@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"net/http"
-	"net/url"
-	"strconv"
 
 	"github.com/forkbox/forkbox"
 )
@@ -31,20 +29,6 @@ type ExplainRequest struct {
 	Target string `json:"target"`
 }
 
-// ConnSpec is which connections to tell. The zero value is all that are kept.
-type ConnSpec struct {
-	After  int64 // only later ones than this id
-	Limit  int   // no more than the latest so many; 0 is the daemon's own bound
-	Follow bool  // go on with what is tried from now on
-}
-
-// ConnLine is one line of the connections as the API sends them: a connection,
-// or at the end what went wrong.
-type ConnLine struct {
-	*forkbox.Conn
-	Error *forkbox.Error `json:"error,omitempty"`
-}
-
 // Net is the network of a box: what it may reach, and who said so.
 func (c *Client) Net(ctx context.Context, ref string) (doc NetDocument, err error) {
 	err = c.call(ctx, "look at the network of box "+ref, http.MethodGet, boxPath(ref, "net"), nil, &doc)
@@ -63,37 +47,4 @@ func (c *Client) ChangeNet(ctx context.Context, ref string, change NetChange) (b
 func (c *Client) Explain(ctx context.Context, ref, target string) (verdict forkbox.NetVerdict, err error) {
 	err = c.call(ctx, "explain "+target, http.MethodPost, boxPath(ref, "net", "explain"), ExplainRequest{Target: target}, &verdict)
 	return verdict, err
-}
-
-// Conns calls yield for each connection that a box tried, the oldest first. One
-// that was open comes again, under the same id, when it has ended.
-func (c *Client) Conns(ctx context.Context, ref string, spec ConnSpec, yield func(forkbox.Conn) error) error {
-	op := "read the connections of box " + ref
-	resp, err := c.send(ctx, op, http.MethodGet, boxPath(ref, "net", "log")+"?"+spec.query(), nil)
-	if err != nil {
-		return err
-	}
-	return eachLine(ctx, op, resp.Body, func(line ConnLine) error {
-		switch {
-		case line.Error != nil:
-			return line.Error
-		case line.Conn == nil:
-			return nil
-		}
-		return yield(*line.Conn)
-	})
-}
-
-func (s ConnSpec) query() string {
-	q := url.Values{}
-	if s.After != 0 {
-		q.Set("after", strconv.FormatInt(s.After, 10))
-	}
-	if s.Limit != 0 {
-		q.Set("limit", strconv.Itoa(s.Limit))
-	}
-	if s.Follow {
-		q.Set("follow", "1")
-	}
-	return q.Encode()
 }

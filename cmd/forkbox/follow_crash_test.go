@@ -57,6 +57,22 @@ func TestFollowedEventsOutliveTheDaemon(t *testing.T) {
 	}
 }
 
+// TestFollowedConnectionsOutliveTheDaemon kills the daemon under `net log -f`:
+// it goes on with what is tried after the last that it told.
+func TestFollowedConnectionsOutliveTheDaemon(t *testing.T) {
+	t.Parallel()
+	home := homeWith(t, "tries", "--net", "policy", "--net-preset", "locked")
+	f := follow(t, home, "net", "log", "-f", "tries")
+	for n := range 3 {
+		addr := fmt.Sprintf("192.0.2.%d", n+1)
+		must(t, home, "exec", "tries", "--", "bash", "-c", "! : 2>/dev/null >/dev/tcp/"+addr+"/80")
+		if line := f.seesLine(t); !strings.Contains(line, addr+":80") || !strings.Contains(line, "refused") {
+			t.Fatalf("attempt %d is %q", n, line)
+		}
+		kill(t, home)
+	}
+}
+
 // homeWith is a home with one box.
 func homeWith(t *testing.T, box string, flags ...string) string {
 	t.Helper()

@@ -31,8 +31,8 @@ rule that decided. Attempts that are alike and come in quick succession are one 
 with a count. What is known of a box is kept for a while after it is gone, under its
 id.
 
-With -f it goes on with what is tried from now on; a connection that was allowed
-comes again when it has ended.
+With -f it goes on with what is tried from now on, also when the daemon is restarted;
+a connection that was allowed comes again when it has ended.
 
 With --json: {"conns":[…]}; with -f as well, one on each line.`,
 		Example: `  forkbox net log try
