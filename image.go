@@ -1,5 +1,7 @@
 package forkbox
 
+import "io/fs"
+
 // ImportSpec says what to make of something from another machine.
 type ImportSpec struct {
 	Name string `json:"name,omitempty"` // of the box; generated if empty
@@ -30,6 +32,16 @@ type Surroundings struct {
 	OS       string            `json:"os"`   // as os-release names it: "debian 12"
 	Arch     string            `json:"arch"` // as Go names it
 	Packages map[string]string `json:"packages,omitempty"`
+}
+
+// BaseSum is what reality had at a path before a box changed it: enough to tell
+// whether another machine has the same there.
+type BaseSum struct {
+	Path string      `json:"path"` // absolute
+	Mode fs.FileMode `json:"mode"` // with type bits
+	Size int64       `json:"size,omitempty"`
+	// Sum is the SHA-256 of a file's bytes, or of a symlink's target.
+	Sum []byte `json:"sum,omitempty"`
 }
 
 // Arrival is what came out of an archive of an image: a base, and layers over

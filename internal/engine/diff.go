@@ -194,7 +194,7 @@ func (e *Engine) view(ctx context.Context, box forkbox.Box) (*review.View, error
 	if book := e.book(box, root); book != nil {
 		v.Ancestors = &ancestors{Book: book, engine: e, marks: marks}
 	}
-	return v, nil
+	return v, e.recall(v)
 }
 
 func newSorter(root string, box forkbox.Box) *scope.Sorter {

@@ -15,7 +15,8 @@ import (
 // whose boxes can begin as one.
 type imager interface {
 	// Export writes an archive. newLayer names what it makes on the way.
-	Export(ctx context.Context, box forkbox.Box, s forkbox.Snapshot, newLayer func() string, w io.Writer) error
+	// before is what reality had where the snapshot differs, as far as known.
+	Export(ctx context.Context, box forkbox.Box, s forkbox.Snapshot, before []forkbox.BaseSum, newLayer func() string, w io.Writer) error
 	// ReadImage unpacks one. newLayer names what it makes.
 	ReadImage(ctx context.Context, who forkbox.Owner, r io.Reader, newLayer func() string) (forkbox.Arrival, error)
 	// ReadTar unpacks a root directory.
@@ -50,9 +51,13 @@ func (e *Engine) Export(ctx context.Context, who forkbox.Owner, ref string, w io
 		return err
 	}
 	defer release()
+	before, err := e.baseSums(ctx, box, s)
+	if err != nil {
+		return forkbox.Wrap(op, err)
+	}
 	newLayer, releaseNew := e.namer()
 	defer releaseNew()
-	return forkbox.Wrap(op, p.Export(ctx, box, s, newLayer, w))
+	return forkbox.Wrap(op, p.Export(ctx, box, s, before, newLayer, w))
 }
 
 // toExport finds the snapshot and keeps its layers until release is called.
@@ -175,7 +180,8 @@ func (e *Engine) fromArrival(ctx context.Context, who forkbox.Owner, spec Create
 	box.Base.Fence = fence
 	if len(a.Layers) > 0 && a.Base.IsReality() {
 		// What the changes were made on was another machine, or this one at
-		// another time: nothing here is known to be as it was.
+		// another time: nothing here is known to be as it was, but where it is
+		// what the archive says.
 		box.Base.Fence = forkbox.NeverFenced
 	}
 	if !a.Base.IsReality() {

@@ -121,7 +121,7 @@ type importer struct {
 	read *int
 }
 
-func (p importer) Export(context.Context, forkbox.Box, forkbox.Snapshot, func() string, io.Writer) error {
+func (p importer) Export(context.Context, forkbox.Box, forkbox.Snapshot, []forkbox.BaseSum, func() string, io.Writer) error {
 	return nil
 }
 

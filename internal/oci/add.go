@@ -115,6 +115,11 @@ func labelsOf(im Image) (map[string]string, error) {
 			return nil, err
 		}
 	}
+	if len(im.Before) > 0 {
+		if err := setLabel(labels, LabelBefore, im.Before); err != nil {
+			return nil, err
+		}
+	}
 	if im.Snapshot != nil {
 		if err := setLabel(labels, LabelSnapshot, im.Snapshot); err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ const (
 	LabelBase         = "io.forkbox.base"         // the kind of base: "reality", "oci", …
 	LabelSurroundings = "io.forkbox.surroundings" // JSON of [forkbox.Surroundings]
 	LabelSnapshot     = "io.forkbox.snapshot"     // JSON of [Note]
+	LabelBefore       = "io.forkbox.before"       // JSON of a list of [forkbox.BaseSum]
 )
 
 // Image is what an image says of itself.
@@ -32,6 +33,8 @@ type Image struct {
 	Base         string
 	Surroundings *forkbox.Surroundings // what the changes were made on
 	Snapshot     *Note
+	// Before is what the changes were made to, as far as it is known.
+	Before []forkbox.BaseSum
 
 	// Layers are set when the image was read, the bottom one first.
 	Layers []Layer

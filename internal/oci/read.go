@@ -121,6 +121,9 @@ func imageOf(c imageConfig) (*Image, error) {
 	if err := getLabel(im.Labels, LabelSnapshot, &im.Snapshot); err != nil {
 		return nil, err
 	}
+	if err := getLabel(im.Labels, LabelBefore, &im.Before); err != nil {
+		return nil, err
+	}
 	delete(im.Labels, LabelBase)
 	return im, nil
 }

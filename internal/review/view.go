@@ -71,6 +71,9 @@ type View struct {
 	Marks     map[string]Mark
 	Left      Inodes // by applies of this box, and their undos
 	Ancestors Ancestors
+	// Known is what the changes were made to, where they come from another
+	// machine: reality that is the same has not drifted.
+	Known map[string]forkbox.BaseSum
 	// Changes reads them, in path order.
 	Changes func(ctx context.Context, yield func(forkbox.Change, forkbox.Sides) error) error
 
@@ -255,6 +258,9 @@ func (v *View) drifted(e *Entry) bool {
 	if err != nil {
 		return false
 	}
+	if v.asKnown(e.Path, id) {
+		return false
+	}
 	wasDir := e.Type == "dir" && e.Kind != forkbox.Type || e.Kind == forkbox.Deleted && e.OldMode.IsDir()
 	if wasDir {
 		// Adding or deleting a file in a directory sets its times, too. Both
@@ -288,7 +294,7 @@ func (v *View) since(p string, id forkbox.Identity) bool {
 // files in one sets both of its times; where they differ, its attributes
 // changed, or it was moved there with files that keep their times.
 func (v *View) sinceBelow(p string, n forkbox.Node) bool {
-	return v.since(p, n.Identity) && (!n.Mode.IsDir() || n.ModTime.UnixNano() != n.Ctime)
+	return v.since(p, n.Identity) && (!n.Mode.IsDir() || n.ModTime.UnixNano() != n.Ctime) && !v.asKnown(p, n.Identity)
 }
 
 // Since says whether reality has something else at a path than what an apply

@@ -38,7 +38,7 @@ func (p *Provider) spool() (dir string, done func(), err error) {
 // Export writes a snapshot as an archive of an image. One of reality has the
 // changes only; any other is complete. newLayer names a layer that it may make
 // for that.
-func (p *Provider) Export(ctx context.Context, box forkbox.Box, s forkbox.Snapshot, newLayer func() string, w io.Writer) error {
+func (p *Provider) Export(ctx context.Context, box forkbox.Box, s forkbox.Snapshot, before []forkbox.BaseSum, newLayer func() string, w io.Writer) error {
 	dir, done, err := p.spool()
 	if err != nil {
 		return forkbox.Wrap("export", err)
@@ -51,6 +51,7 @@ func (p *Provider) Export(ctx context.Context, box forkbox.Box, s forkbox.Snapsh
 	}
 	defer closeBase()
 	e := oci.Exporting{Spool: dir, Image: describe(box, s)}
+	e.Image.Before = before
 	strata, err := p.strata(s, base, s.Layers)
 	if err != nil {
 		return err
@@ -177,7 +178,7 @@ func (p *Provider) ReadImage(ctx context.Context, who forkbox.Owner, r io.Reader
 		if im.Surroundings != nil {
 			a.Differences = oci.Differ(*im.Surroundings, oci.Surroundings("/"), nil)
 		}
-		a.Layers, err = p.unpackLayers(ctx, who, im.Layers, newLayer)
+		a.Layers, err = p.unpackLayers(ctx, who, im, newLayer)
 		return a, err
 	}
 	a.Base.Kind, a.Base.Env = "oci", im.Env
@@ -285,22 +286,24 @@ func (p *Provider) form(who forkbox.Owner) oci.Form {
 	return f
 }
 
-// unpackLayers makes a layer of each archive, and lists them topmost first.
-func (p *Provider) unpackLayers(ctx context.Context, who forkbox.Owner, archives []oci.Layer, newLayer func() string) (layers []string, err error) {
-	for _, archive := range archives {
+// unpackLayers makes a layer of each archive, and lists them topmost first. The
+// lowest remembers what the image says of reality before it was changed.
+func (p *Provider) unpackLayers(ctx context.Context, who forkbox.Owner, im *oci.Image, newLayer func() string) (layers []string, err error) {
+	before := im.Before
+	for _, archive := range im.Layers {
 		id := newLayer()
-		if err := p.unpackLayer(ctx, who, archive, id); err != nil {
+		if err := p.unpackLayer(ctx, who, archive, id, before); err != nil {
 			for _, made := range layers {
 				err = errors.Join(err, p.store.RemoveLayer(context.WithoutCancel(ctx), made))
 			}
 			return nil, err
 		}
-		layers = append([]string{id}, layers...)
+		layers, before = append([]string{id}, layers...), nil
 	}
 	return layers, nil
 }
 
-func (p *Provider) unpackLayer(ctx context.Context, who forkbox.Owner, archive oci.Layer, id string) error {
+func (p *Provider) unpackLayer(ctx context.Context, who forkbox.Owner, archive oci.Layer, id string, before []forkbox.BaseSum) error {
 	plan, err := p.outline(forkbox.Box{Owner: who, Net: forkbox.NetNone})
 	if err != nil {
 		return err
@@ -324,6 +327,9 @@ func (p *Provider) unpackLayer(ctx context.Context, who forkbox.Owner, archive o
 	_, err = oci.UnpackLayer(ctx, archive, place, form)
 	if err == nil && p.foreign(who) {
 		err = p.closeDoors(draft, plan, who)
+	}
+	if err == nil && len(before) > 0 {
+		err = writeBefore(draft.Dir, before)
 	}
 	if err != nil {
 		return errors.Join(err, draft.Abort())
