@@ -213,10 +213,8 @@ func (e *Engine) adaptedAtRest(ctx context.Context, op string, h *handle, box *f
 
 // moves lists the directories that a receipt moved.
 func (e *Engine) moves(receipt string) (moves []forkbox.Move, err error) {
-	err = land.Entries(filepath.Join(e.receipts, receipt), func(x land.Entry) error {
-		if x.Op == land.Move {
-			moves = append(moves, forkbox.Move{From: x.From, To: x.Path})
-		}
+	err = land.Moves(filepath.Join(e.receipts, receipt), func(x land.Entry) error {
+		moves = append(moves, forkbox.Move{From: x.From, To: x.Path})
 		return nil
 	})
 	return moves, err

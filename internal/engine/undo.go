@@ -96,11 +96,10 @@ func (e *Engine) undoMoves(ctx context.Context, r forkbox.Receipt, spec UndoSpec
 // undoHeld refuses to undo what a process writes to, unless that was forced.
 func (e *Engine) undoHeld(op string, r forkbox.Receipt, spec UndoSpec) error {
 	goes := held.NewSearch()
-	err := land.Entries(filepath.Join(e.receipts, r.ID), func(x land.Entry) error {
-		if x.Now != nil && x.Op == land.Put && !spec.forces(x.Path) {
-			goes.File(x.Path)
+	err := land.Puts(filepath.Join(e.receipts, r.ID), func(path string) {
+		if !spec.forces(path) {
+			goes.File(path)
 		}
-		return nil
 	})
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return forkbox.Wrap("read receipt "+r.ID, err)

@@ -112,17 +112,12 @@ type inode struct{ dev, ino uint64 }
 // look asks the kernel for a read lease, which it gives only while nobody has
 // the file open for writing or mapped so, and gives it back at once.
 func look(file string) (inode, writing) {
-	place, err := linux.OpenAt(unix.AT_FDCWD, file, unix.O_PATH|unix.O_NOFOLLOW, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
-	if err != nil {
+	var st unix.Stat_t
+	if err := unix.Lstat(file, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return inode{}, nobody // nothing is there, or land will say why not
 	}
-	defer unix.Close(place)
-	var st unix.Stat_t
-	if err := unix.Fstat(place, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return inode{}, nobody
-	}
 	id := inode{uint64(st.Dev), st.Ino}
-	fd, err := unix.Open(linux.ProcPath(place), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := linux.OpenAt(unix.AT_FDCWD, file, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
 	if err != nil {
 		return id, unknown
 	}

@@ -28,18 +28,18 @@ func (s *site) forth(v visitor, lefts *journal) error {
 			return err
 		}
 	}
-	if err := eachLeft(s.plan.forward(0, s.plan.size), ahead(lefts), v.item); err != nil {
+	if err := eachLeftWith(acts, s.plan.forward(0, s.plan.size), ahead(lefts), v.item); err != nil {
 		return err
 	}
-	return eachLeft(s.plan.backward(0, s.plan.size), behind(lefts), onlyDirAttrs(v.attr))
+	return eachLeftWith(isAttr, s.plan.backward(0, s.plan.size), behind(lefts), onlyDirs(v.attr))
 }
 
 // back goes the same way in reverse.
 func (s *site) back(v visitor, lefts *journal) error {
-	if err := eachLeft(s.plan.forward(0, s.plan.size), ahead(lefts), onlyDirAttrs(v.attr)); err != nil {
+	if err := eachLeftWith(isAttr, s.plan.forward(0, s.plan.size), ahead(lefts), onlyDirs(v.attr)); err != nil {
 		return err
 	}
-	if err := eachLeft(s.plan.backward(0, s.plan.size), behind(lefts), v.item); err != nil {
+	if err := eachLeftWith(acts, s.plan.backward(0, s.plan.size), behind(lefts), v.item); err != nil {
 		return err
 	}
 	moves, err := s.movesOf()
@@ -69,9 +69,9 @@ func behind(j *journal) lines {
 	return j.backward(0, j.size)
 }
 
-func onlyDirAttrs(visit func(*record, *left) error) func(*record, *left) error {
+func onlyDirs(visit func(*record, *left) error) func(*record, *left) error {
 	return func(r *record, l *left) error {
-		if r.Op != Attr || !r.Old.isDir() {
+		if !r.Old.isDir() {
 			return nil
 		}
 		return visit(r, l)
@@ -85,7 +85,7 @@ func (s *site) movesOf() ([]*record, error) {
 		return slices.Clone(s.moved), nil
 	}
 	moves := []*record{}
-	err := each(s.plan.forward(0, s.plan.size), func(r *record) error {
+	err := eachWith(isMove, s.plan.forward(0, s.plan.size), func(r *record) error {
 		if r.Op == Move {
 			moves = append(moves, r)
 		}

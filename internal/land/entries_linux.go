@@ -2,6 +2,7 @@ package land
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 
@@ -10,7 +11,45 @@ import (
 
 // Entries yields the items of a landing in the order in which they were
 // staged. They stay readable when the landing was undone and when it expired.
-func Entries(dir string, yield func(Entry) error) error {
+func Entries(dir string, yield func(Entry) error) error { return entries(dir, anything, yield) }
+
+// Moves yields those of them that moved a directory.
+func Moves(dir string, yield func(Entry) error) error {
+	return entries(dir, isMove, func(e Entry) error {
+		if e.Op != Move {
+			return nil
+		}
+		return yield(e)
+	})
+}
+
+// Puts yields the paths at which a landing put something that it left there.
+// It costs a fraction of Entries.
+func Puts(dir string, yield func(path string)) error {
+	return withJournals(dir, func(plan, lefts lines) error {
+		return eachLine(isPut, plan, lefts, func(line, beside []byte) error {
+			if !isNow(beside) {
+				return nil
+			}
+			var r struct{ Op, Asked, Path string }
+			if err := json.Unmarshal(line, &r); err != nil {
+				return err
+			}
+			if r.Op == string(Put) && r.Asked == "" {
+				yield(unpack(r.Path))
+			}
+			return nil
+		})
+	})
+}
+
+func entries(dir string, with trait, yield func(Entry) error) error {
+	return withJournals(dir, func(plan, lefts lines) error {
+		return eachLeftWith(with, plan, lefts, func(r *record, l *left) error { return yield(entryOf(r, l)) })
+	})
+}
+
+func withJournals(dir string, do func(plan, lefts lines) error) error {
 	m, err := readMarker(dir)
 	if err != nil {
 		return forkbox.Wrap(opRead, err)
@@ -33,7 +72,7 @@ func Entries(dir string, yield func(Entry) error) error {
 		return forkbox.Wrap(opRead, err)
 	}
 	defer lefts.close()
-	return eachLeft(plan.forward(0, plan.size), ahead(lefts), func(r *record, l *left) error { return yield(entryOf(r, l)) })
+	return do(plan.forward(0, plan.size), ahead(lefts))
 }
 
 // openLefts opens the journal of what was left, once there is a whole one.

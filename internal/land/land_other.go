@@ -45,6 +45,12 @@ func Undo(context.Context, Config, func(path string) bool) error {
 // Entries yields what a landing consists of.
 func Entries(string, func(Entry) error) error { return unsupported("read the receipt") }
 
+// Moves yields those of them that moved a directory.
+func Moves(string, func(Entry) error) error { return unsupported("read the receipt") }
+
+// Puts yields the paths at which a landing put something.
+func Puts(string, func(string)) error { return unsupported("read the receipt") }
+
 // Expire deletes what a landing keeps.
 func Expire(context.Context, Config) error { return unsupported("expire the receipt") }
 

@@ -22,10 +22,7 @@ type part struct {
 // plans writes down the parts of all such directories. That is done when all
 // items are known: what is moved out of a directory is no part of it.
 func (l *Landing) planParts() error {
-	err := each(l.plan.forward(0, l.plan.size), func(r *record) error {
-		if !r.Entrywise {
-			return nil
-		}
+	err := eachWith(isEntrywise, l.plan.forward(0, l.plan.size), func(r *record) error {
 		from := l.parts.size
 		var found Tally
 		if err := l.planPart(r, r.At, "", &found); err != nil {

@@ -1,6 +1,7 @@
 package land
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 )
@@ -73,10 +74,9 @@ func (j *journal) addRecord(r record) error {
 	return j.add(&r)
 }
 
-// nextRecord reads the next record, or io.EOF.
-func nextRecord(l lines) (*record, error) {
+func decodeRecord(line []byte) (*record, error) {
 	var r record
-	if err := nextLine(l, &r); err != nil {
+	if err := json.Unmarshal(line, &r); err != nil {
 		return nil, err
 	}
 	r.Path, r.From, r.At, r.Slot, r.Target, r.Link = unpack(r.Path), unpack(r.From), unpack(r.At), unpack(r.Slot), unpack(r.Target), unpack(r.Link)
@@ -91,33 +91,77 @@ func nextLine(l lines, v any) error {
 	return json.Unmarshal(line, v)
 }
 
+// trait is what the line of a record has that a visitor looks for. Most
+// records have none of these, and to look for one is far less work than to
+// decode the line. Within a string quotes are escaped: it is never a name's.
+type trait func(line []byte) bool
+
+var (
+	isMove      = has(`:"move"`) // done, or asked for
+	isPut       = has(`"op":"put"`)
+	isAttr      = has(`"op":"attr"`)
+	isInside    = has(`"inside":true`)
+	isEntrywise = has(`"entrywise":true`)
+	isLink      = has(`"link":`)
+	isNow       = has(`"now":`) // of what was left
+)
+
+func has(text string) trait {
+	return func(line []byte) bool { return bytes.Contains(line, []byte(text)) }
+}
+
+func anything([]byte) bool { return true }
+
+// acts says whether something is done for a record. What was put as a part of
+// a directory goes with that.
+func acts(line []byte) bool { return !isInside(line) || isAttr(line) }
+
 // each calls visit for the records that l has.
-func each(l lines, visit func(*record) error) error {
-	for {
-		r, err := nextRecord(l)
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := visit(r); err != nil {
-			return err
-		}
-	}
+func each(l lines, visit func(*record) error) error { return eachWith(anything, l, visit) }
+
+// eachWith does so for those with a trait.
+func eachWith(t trait, l lines, visit func(*record) error) error {
+	return eachLeftWith(t, l, nil, func(r *record, _ *left) error { return visit(r) })
 }
 
 // eachLeft does so for records with what was left of each. Without a journal
 // of that, it is nil.
 func eachLeft(l, lefts lines, visit func(*record, *left) error) error {
-	return each(l, func(r *record) error {
+	return eachLeftWith(anything, l, lefts, visit)
+}
+
+func eachLeftWith(t trait, l, lefts lines, visit func(*record, *left) error) error {
+	return eachLine(t, l, lefts, func(line, beside []byte) error {
+		r, err := decodeRecord(line)
+		if err != nil {
+			return err
+		}
 		if lefts == nil {
 			return visit(r, nil)
 		}
 		var was left
-		if err := nextLine(lefts, &was); err != nil {
+		if err := json.Unmarshal(beside, &was); err != nil {
 			return err
 		}
 		return visit(r, &was)
 	})
+}
+
+func eachLine(t trait, l, lefts lines, visit func(line, beside []byte) error) error {
+	for {
+		line, err := l.next()
+		if err == io.EOF {
+			return nil
+		}
+		var beside []byte
+		if err == nil && lefts != nil {
+			beside, err = lefts.next()
+		}
+		if err == nil && t(line) {
+			err = visit(line, beside)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

@@ -137,7 +137,7 @@ func (d *driver) tellPutBack() error {
 // tellLinked tells of the files again that had another name until now. The
 // journal is gone by name only.
 func (s *site) tellLinked() error {
-	return each(s.plan.forward(0, s.plan.size), func(r *record) error {
+	return eachWith(isLink, s.plan.forward(0, s.plan.size), func(r *record) error {
 		if r.Link == "" {
 			return nil
 		}

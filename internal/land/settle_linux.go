@@ -153,7 +153,7 @@ func (s *site) settle(keep bool) error {
 // settleUndone tidies up after an undo. A name that was put for a file which
 // the tree still has is nothing to keep: it would only be counted there.
 func (s *site) settleUndone() error {
-	err := s.who.do(func() error { return each(s.plan.forward(0, s.plan.size), s.dropName) })
+	err := s.who.do(func() error { return eachWith(isLink, s.plan.forward(0, s.plan.size), s.dropName) })
 	return besides(err, s.settle(true))
 }
 
