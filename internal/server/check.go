@@ -9,7 +9,9 @@ import (
 )
 
 func (s *Server) doctor(w http.ResponseWriter, r *http.Request) error {
-	list := client.CheckList{Checks: append(s.Engine.Doctor(r.Context()), hidden(s.Engine.HiddenFrom(who(r))))}
+	var list client.CheckList
+	list.Checks = append(s.Engine.Doctor(r.Context()), s.Engine.CheckMounts(r.Context(), who(r))...)
+	list.Checks = append(list.Checks, hidden(s.Engine.HiddenFrom(who(r))))
 	strays, err := s.Engine.Strays(r.Context(), who(r), r.URL.Query().Get("dir"))
 	if err != nil {
 		return err

@@ -20,7 +20,8 @@ type plan struct {
 	rootless  bool
 	box       forkbox.Box
 	views     []view
-	age       int // of the host's mounts, as far as views has them
+	pinned    string // the mounts of the host that it holds, see pins
+	age       int    // of the host's mounts, as far as views has them
 	veil      *veil
 	concealed *concealment
 	upper     map[string]string // by view
@@ -102,7 +103,7 @@ func (p *plan) script() *linux.Script {
 	s.HoldOpen("/dev/null", 0) // the box's own: root in it can reach what init holds
 	s.Dup(p.stderr, 1)
 	s.Dup(p.stderr, 2)
-	s.Exec(p.program, []string{InitName, p.config()}, initEnv)
+	s.Exec(p.program, []string{InitName, p.config(), p.pinned}, initEnv)
 	return s
 }
 

@@ -54,7 +54,7 @@ func Init() int {
 
 func runInit(args []string) error {
 	var config initConfig
-	if len(args) != 2 || os.Getpid() != 1 {
+	if len(args) < 2 || os.Getpid() != 1 {
 		return errors.New("this is the first process of a box; it cannot be started by hand")
 	}
 	if err := json.Unmarshal([]byte(args[1]), &config); err != nil {

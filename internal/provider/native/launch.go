@@ -323,7 +323,7 @@ func (p *Provider) plainViews(pl *plan) ([]view, error) {
 	if err != nil {
 		return nil, err
 	}
-	pl.age = age
+	pl.age, pl.pinned = age, pins(mounts, pl.concealed.hidden)
 	if p.rootless {
 		return userViews(mounts, points, pl.concealed.hidden, pl.concealed.veil), nil
 	}

@@ -36,6 +36,7 @@ var notShown = []string{
 // mount is one of the host's that a box gets a view of.
 type mount struct {
 	ID       int // what is mounted anew has another
+	Dev      [2]int
 	Point    string
 	FSType   string
 	Attr     int  // MOUNT_ATTR_* to keep: nosuid, noexec
@@ -162,7 +163,7 @@ func shown(info *mountinfo.Info) (mount, bool) {
 	if !st.IsDir() && !st.Mode().IsRegular() {
 		return mount{}, false // a socket, a pipe or a device of the host, as containers are given them
 	}
-	m := mount{ID: info.ID, Point: info.Mountpoint, FSType: info.FSType, File: !st.IsDir()}
+	m := mount{ID: info.ID, Dev: [2]int{info.Major, info.Minor}, Point: info.Mountpoint, FSType: info.FSType, File: !st.IsDir()}
 	for _, option := range strings.Split(info.Options, ",") {
 		switch option {
 		case "ro":

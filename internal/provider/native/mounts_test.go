@@ -23,6 +23,11 @@ func TestMountsMadeLaterAreSeen(t *testing.T) { mountsApart(t, "late") }
 // left out, or the box is built again.
 func TestStartsBesideMountsThatComeAndGo(t *testing.T) { mountsApart(t, "busy") }
 
+// TestBoxSaysWhatItHoldsOfTheHost: a filesystem that was unmounted under a
+// running box is named, also by the next daemon, and also when another one is
+// mounted in its place; one that is still there is not.
+func TestBoxSaysWhatItHoldsOfTheHost(t *testing.T) { mountsApart(t, "held") }
+
 // mountsApart runs a part of mountsTool in a mount namespace of its own.
 func mountsApart(t *testing.T, what string) {
 	t.Parallel()
@@ -41,7 +46,7 @@ func mountsTool(args []string) int {
 		return report(err)
 	}
 	defer p.Close()
-	do := map[string]func(*Provider, string) error{"late": mountLater, "busy": startBesideMounts}[what]
+	do := map[string]func(*Provider, string) error{"late": mountLater, "busy": startBesideMounts, "held": holdUnmounted}[what]
 	if err := do(p, filepath.Join(dir, what)); err != nil {
 		return report(err)
 	}
@@ -83,6 +88,54 @@ func startBesideMounts(p *Provider, at string) error {
 	}
 	close(stop)
 	return <-ended
+}
+
+func holdUnmounted(p *Provider, at string) error {
+	ctx := context.Background()
+	goes, stays := filepath.Join(at, "goes"), filepath.Join(at, "stays")
+	for _, dir := range []string{goes, stays} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		if err := unix.Mount("fbtest", dir, "tmpfs", 0, "mode=0755"); err != nil {
+			return err
+		}
+	}
+	box := forkbox.Box{ID: "holds", Name: "holds", Net: forkbox.NetNone, Owner: owner()}
+	if err := p.Prepare(ctx, box); err != nil {
+		return err
+	}
+	defer p.Remove(ctx, box)
+	inst, err := p.Start(ctx, box)
+	if err != nil {
+		return err
+	}
+	defer inst.Stop(ctx, 0)
+	holds := func(inst forkbox.Instance, when, want string) error {
+		points, err := inst.(interface{ Unmounted() ([]string, error) }).Unmounted()
+		if got := fmt.Sprint(points); err != nil || got != want {
+			return fmt.Errorf("%s it holds %s, want %s, error %v", when, got, want, err)
+		}
+		return nil
+	}
+	if err := holds(inst, "at first", "[]"); err != nil {
+		return err
+	}
+	if err := unix.Unmount(goes, 0); err != nil {
+		return err
+	}
+	if err := holds(inst, "unmounted,", "["+goes+"]"); err != nil {
+		return err
+	}
+	// Another one in its place, as a rule under the same number.
+	if err := unix.Mount("fbtest", goes, "tmpfs", 0, "mode=0755"); err != nil {
+		return err
+	}
+	again, err := p.Attach(ctx, box)
+	if err != nil {
+		return err
+	}
+	return holds(again, "for the next daemon", "["+goes+"]")
 }
 
 // comeAndGo mounts and unmounts, and makes and removes what it mounts on.
