@@ -462,6 +462,9 @@ func (a *application) landed(ctx context.Context) (forkbox.Receipt, error) {
 	}
 	a.tellSiblings(ctx)
 	a.expire(ctx)
+	if a.h.rest == nil {
+		a.h.rest = func() { a.forgetReality(ctx, a.h, &a.box) }
+	}
 	return *r, nil
 }
 

@@ -135,18 +135,24 @@ func (s *syncing) abort() error {
 	return s.landing.Abort()
 }
 
-// rest stops a box that nothing runs in: its mounts may remember what reality
-// was. It is awake again when it is used.
 func (s *syncing) rest(ctx context.Context) {
 	if s.root != nil {
 		s.root.Close()
 	}
-	if s.box.Pinned || s.inUse(ctx, s.h, *s.box) != nil {
+	s.forgetReality(ctx, s.h, s.box)
+}
+
+// forgetReality stops a box that nothing runs in, after reality changed under
+// it: its mounts may remember what was there before, and then `rm -r` fails, or
+// a file is shown that is none. It is awake again when it is used. The caller
+// has the box's turn.
+func (e *Engine) forgetReality(ctx context.Context, h *handle, box *forkbox.Box) {
+	if box.Pinned || e.inUse(ctx, h, *box) != nil {
 		return
 	}
-	if a, err := s.found(ctx, s.h, s.box); err == nil && a != nil {
-		if err := s.halt(ctx, s.h, a, s.box, s.stopGrace); err != nil {
-			s.log.Warn("cannot send a box to rest", "box", s.box.ID, "error", err)
+	if a, err := e.found(ctx, h, box); err == nil && a != nil {
+		if err := e.halt(ctx, h, a, box, e.stopGrace); err != nil {
+			e.log.Warn("cannot send a box to rest", "box", box.ID, "error", err)
 		}
 	}
 }
