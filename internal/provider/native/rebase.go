@@ -16,9 +16,11 @@ import (
 )
 
 // rebasing is the plan of a rebase, kept so that one that was interrupted is
-// finished and not done again: a swap done twice is none.
+// finished and not done again: a swap done twice is none. After a rollback the
+// same landing has to be adapted to once more, with other layers.
 type rebasing struct {
 	ID        string            `json:"id"`
+	Layers    []string          `json:"layers"`
 	Redirects []change.Redirect `json:"redirects"`
 }
 
@@ -33,10 +35,12 @@ func (p *Provider) Rebase(ctx context.Context, box forkbox.Box, id string, moves
 	defer done()
 	file := filepath.Join(p.store.Dir(box.ID), "rebase.json")
 	plan, err := readRebasing(file)
-	if err != nil || plan.ID != id {
-		if plan, err = p.planRebase(ctx, src, id, moves, own); err != nil {
+	if err != nil || plan.ID != id || !slices.Equal(plan.Layers, box.Layers) {
+		redirects, err := p.planRebase(ctx, src, moves, own)
+		if err != nil {
 			return err
 		}
+		plan = rebasing{ID: id, Layers: box.Layers, Redirects: redirects}
 		if err := plan.write(file); err != nil {
 			return err
 		}
@@ -53,18 +57,18 @@ func readRebasing(file string) (plan rebasing, err error) {
 }
 
 // planRebase finds what has to be rewritten.
-func (p *Provider) planRebase(ctx context.Context, src change.Source, id string, moves []forkbox.Move, own []string) (plan rebasing, err error) {
+func (p *Provider) planRebase(ctx context.Context, src change.Source, moves []forkbox.Move, own []string) ([]change.Redirect, error) {
 	redirects, err := change.Rebase(ctx, src, moves)
 	if err != nil {
-		return plan, err
+		return nil, err
 	}
 	for _, r := range redirects {
 		if r.Layer != "" && !p.isOf(r, own) {
-			return plan, forkbox.Errorf(forkbox.Unsupported, "rebase the box", "%q is in a layer that others have as well", r.Path).
+			return nil, forkbox.Errorf(forkbox.Unsupported, "rebase the box", "%q is in a layer that others have as well", r.Path).
 				Hint("flatten the layers of the box first")
 		}
 	}
-	return rebasing{ID: id, Redirects: redirects}, nil
+	return redirects, nil
 }
 
 // isOf says whether a redirect is in one of the layers.
