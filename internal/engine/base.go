@@ -30,11 +30,11 @@ func (e *Engine) book(box forkbox.Box, root string) *ancestor.Book {
 type ancestors struct {
 	*ancestor.Book
 	engine *Engine
-	marks  map[string]review.Mark
+	marks  *review.Marks
 }
 
 func (a *ancestors) Base(ctx context.Context, path string) (content []byte, mode fs.FileMode, known, absent bool, err error) {
-	m := a.marks[path]
+	m, _ := a.marks.Get(path)
 	if !m.Landed {
 		return a.Book.Base(ctx, path)
 	}

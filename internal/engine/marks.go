@@ -15,12 +15,12 @@ import (
 
 // marks are what earlier applies of a box left in reality, so that they do not
 // count as drift, nor what landed as a change.
-func (e *Engine) marks(ctx context.Context, box forkbox.Box) (map[string]review.Mark, review.Inodes, error) {
+func (e *Engine) marks(ctx context.Context, box forkbox.Box) (*review.Marks, *review.Inodes, error) {
 	list, err := e.receiptsOf(ctx, box)
 	if err != nil {
 		return nil, nil, err
 	}
-	marks, left := map[string]review.Mark{}, review.Inodes{}
+	marks, left := &review.Marks{}, &review.Inodes{}
 	e.readPutBack(box.ID, left)
 	for _, r := range list { // oldest first
 		if r.State == forkbox.Landing || r.State == forkbox.Torn {
@@ -36,7 +36,7 @@ func (e *Engine) marks(ctx context.Context, box forkbox.Box) (map[string]review.
 // othersUndone adds what applies of other boxes left in reality that were taken
 // back since: the same files, with another time on their inodes. Where those had
 // not changed after this box's fence before, they have not now.
-func (e *Engine) othersUndone(ctx context.Context, box forkbox.Box, left review.Inodes) error {
+func (e *Engine) othersUndone(ctx context.Context, box forkbox.Box, left *review.Inodes) error {
 	list, err := e.ledger.Receipts(ctx, nil, forkbox.Undone)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (e *Engine) receiptsOf(ctx context.Context, box forkbox.Box) (all []forkbox
 	return append(all, own...), err
 }
 
-func (e *Engine) mark(r forkbox.Receipt, box forkbox.Box, marks map[string]review.Mark, left review.Inodes) error {
+func (e *Engine) mark(r forkbox.Receipt, box forkbox.Box, marks *review.Marks, left *review.Inodes) error {
 	return land.Entries(filepath.Join(e.receipts, r.ID), func(x land.Entry) error {
 		var tag review.Tag
 		if len(x.Tag) > 0 {
@@ -80,7 +80,7 @@ func (e *Engine) mark(r forkbox.Receipt, box forkbox.Box, marks map[string]revie
 				return err
 			}
 		}
-		m := marks[x.Path]
+		m, _ := marks.Get(x.Path)
 		switch {
 		case !r.Undone.IsZero() && tag.Drifted:
 			return nil // as it was: changed by reality
@@ -100,7 +100,7 @@ func (e *Engine) mark(r forkbox.Receipt, box forkbox.Box, marks map[string]revie
 		if x.Kept != nil && !tag.Drifted {
 			left.Add(*x.Kept) // it may have other names
 		}
-		marks[x.Path] = m
+		marks.Set(x.Path, m)
 		return nil
 	})
 }

@@ -57,7 +57,7 @@ func (e *Engine) notePutBack(box string, id forkbox.Identity) {
 	_, _ = f.Write(append(line, '\n'))
 }
 
-func (e *Engine) readPutBack(box string, left review.Inodes) {
+func (e *Engine) readPutBack(box string, left *review.Inodes) {
 	if e.bases == nil {
 		return
 	}

@@ -103,7 +103,8 @@ func (s *standing) behind(ctx context.Context) error {
 	}
 	for _, rel := range gone {
 		path := s.view.Root + "/" + rel
-		if _, ok := s.found[path]; !ok && !exists(path) && s.view.Marks[path] == (review.Mark{}) {
+		mark, _ := s.view.Marks.Get(path)
+		if _, ok := s.found[path]; !ok && !exists(path) && mark == (review.Mark{}) {
 			s.add(forkbox.Drift{Path: path})
 		}
 	}

@@ -65,7 +65,7 @@ func (s *syncing) stage(ctx context.Context) error {
 	chosen := review.Choose(forkbox.Selection{All: true}, nil, newSorter(s.view.Root, *s.box))
 	marks := s.view.Marks
 	return s.view.EachWith(ctx, chosen, func(x *review.Entry) error {
-		if m, ok := marks[x.Path]; ok && m.Whole && s.view.Landed(x) && !s.view.Since(x) {
+		if m, ok := marks.Get(x.Path); ok && m.Whole && s.view.Landed(x) && !s.view.Since(x) {
 			return nil // reality still has what landed
 		}
 		u, err := s.view.Update(ctx, x)

@@ -52,7 +52,7 @@ func (v *View) Before(e *Entry, yield func(forkbox.BaseSum, forkbox.Node)) error
 // from now on, the landing notices.
 func (v *View) asKnown(p string, seen forkbox.Identity) bool {
 	want, ok := v.Known[p]
-	if _, landed := v.Marks[p]; !ok || landed {
+	if _, landed := v.Marks.Get(p); !ok || landed {
 		return false // what landed since is the base now
 	}
 	st, err := os.Lstat(p)

@@ -43,7 +43,7 @@ func TestKnownIsOnlyWhatIsTheSame(t *testing.T) {
 			return os.Rename(p+".new", p)
 		}, false},
 		{"something landed there", &file, write("base", 0o644), func(v *View, p string) error {
-			v.Marks = map[string]Mark{p: {Landed: true}}
+			v.Marks = marksOf(map[string]Mark{p: {Landed: true}})
 			return nil
 		}, false},
 	} {

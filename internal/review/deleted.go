@@ -16,10 +16,10 @@ type had interface {
 // file that the box copied when it changed it says so itself; of one that the
 // box wrote anew it may be known from git.
 func (v *View) deletedSince(ctx context.Context, e *Entry) (bool, error) {
-	if e.Kind != forkbox.Added || e.Hidden || v.Still || v.Marks[e.Path].Nothing {
+	if e.Kind != forkbox.Added || e.Hidden || v.Still {
 		return false, nil
 	}
-	if v.landedElsewhere(e) {
+	if m, _ := v.Marks.Get(e.Path); m.Nothing || v.landedElsewhere(e, m) {
 		return false, nil
 	}
 	if e.Sides.Copied() {
@@ -34,21 +34,18 @@ func (v *View) deletedSince(ctx context.Context, e *Entry) (bool, error) {
 
 // landedElsewhere says whether the box's file is one that landed under another
 // name: then the box has moved it here since.
-func (v *View) landedElsewhere(e *Entry) bool {
-	if v.names == nil {
-		v.names = map[uint64]string{}
-		for p, m := range v.Marks {
-			if m.Box.Ino != 0 {
-				v.names[m.Box.Ino] = p
-			}
-		}
-	}
-	if len(v.names) == 0 {
+func (v *View) landedElsewhere(e *Entry, here Mark) bool {
+	if v.Marks.Len() == 0 {
 		return false
 	}
 	id, err := newIdentity(e.Sides)
-	at, landed := v.names[id.Ino]
-	return err == nil && landed && at != e.Path && v.Marks[e.Path].Box.Ino != id.Ino
+	if err != nil || here.Box.Ino == id.Ino {
+		return false
+	}
+	for range v.Marks.ofInode(id.Ino) {
+		return true
+	}
+	return false
 }
 
 // dirMoved says whether something was added to or taken from a directory after

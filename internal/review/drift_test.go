@@ -32,19 +32,19 @@ func TestDriftIsToldByInodeTimes(t *testing.T) {
 		}, true},
 		{"landed by this box", func(v *View, e *Entry) {
 			e.sides().old = file(0o644, after)
-			v.Marks = map[string]Mark{"/w/f": {Reality: e.sides().old.Identity}}
+			v.Marks = marksOf(map[string]Mark{"/w/f": {Reality: e.sides().old.Identity}})
 		}, false},
 		{"landed by this box, and changed since", func(v *View, e *Entry) {
 			e.sides().old = file(0o644, after+1)
-			v.Marks = map[string]Mark{"/w/f": {Reality: forkbox.Identity{Ino: 7, Ctime: after}}}
+			v.Marks = marksOf(map[string]Mark{"/w/f": {Reality: forkbox.Identity{Ino: 7, Ctime: after}}})
 		}, true},
 		{"landed by this box, and replaced since", func(v *View, e *Entry) {
 			e.sides().old = file(0o644, after)
-			v.Marks = map[string]Mark{"/w/f": {Reality: forkbox.Identity{Ino: 8, Ctime: after}}}
+			v.Marks = marksOf(map[string]Mark{"/w/f": {Reality: forkbox.Identity{Ino: 8, Ctime: after}}})
 		}, true},
 		{"landed under another name of the file", func(v *View, e *Entry) {
 			e.sides().old = file(0o644, after)
-			v.Left = Inodes{}
+			v.Left = &Inodes{}
 			v.Left.Add(e.sides().old.Identity)
 		}, false},
 		{"a file was added to a directory", func(_ *View, e *Entry) { e.Type, e.sides().old = "dir", dir(after, after) }, false},
@@ -87,7 +87,7 @@ func TestWhatLandedWholeIsNoChange(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			v, e := newView(nil), change(t, c.kind, "old", "new", before)
 			if c.mark != nil {
-				v.Marks = map[string]Mark{e.Path: *c.mark}
+				v.Marks = marksOf(map[string]Mark{e.Path: *c.mark})
 			}
 			if got := v.Landed(e); got != c.want {
 				t.Errorf("landed: %v", got)
@@ -124,7 +124,7 @@ func TestDeletedSince(t *testing.T) {
 		{"not reality", func(v *View, e *Entry) { v.Still, e.sides().copied = true, true }, false},
 		{"an undo took it away", func(v *View, e *Entry) {
 			e.sides().copied = true
-			v.Marks = map[string]Mark{e.Path: {Nothing: true}}
+			v.Marks = marksOf(map[string]Mark{e.Path: {Nothing: true}})
 		}, false},
 		{"no addition", func(_ *View, e *Entry) { e.Kind, e.sides().copied = forkbox.Modified, true }, false},
 	} {

@@ -30,11 +30,10 @@ type Plan struct {
 	Left      int // changes that were selected and are not landed
 
 	hunks   map[string]forkbox.HunkSelection
-	moved   []forkbox.Move                // directories
-	several map[string]bool               // paths of files that land and have other names
-	landed  map[forkbox.Identity][]string // the paths of the box's files that landed before, by inode
-	halves  []half                        // what has to be moved out of what goes
-	lost    string                        // a directory that cannot land, and so nothing in it; see sourceless
+	moved   []forkbox.Move  // directories
+	several map[string]bool // paths of files that land and have other names
+	halves  []half          // what has to be moved out of what goes
+	lost    string          // a directory that cannot land, and so nothing in it; see sourceless
 }
 
 // Step is what an apply does for one change.

@@ -66,16 +66,12 @@ func (p *Plan) landedName(e *Entry, n forkbox.Node) string {
 	if n.Nlink < 2 || n.Mode.IsDir() {
 		return ""
 	}
-	if p.landed == nil {
-		p.landed = map[forkbox.Identity][]string{}
-		for at, m := range p.View.Marks {
-			if m.Whole && !m.Deleted && m.Reality.Ctime != 0 {
-				id := forkbox.Identity{Dev: m.Box.Dev, Ino: m.Box.Ino}
-				p.landed[id] = append(p.landed[id], at)
-			}
+	var names []string
+	for at, m := range p.View.Marks.ofInode(n.Ino) {
+		if m.Whole && !m.Deleted && m.Reality.Ctime != 0 && m.Box.Dev == n.Dev {
+			names = append(names, at)
 		}
 	}
-	names := p.landed[forkbox.Identity{Dev: n.Dev, Ino: n.Ino}]
 	slices.Sort(names)
 	for _, at := range names {
 		other := *e

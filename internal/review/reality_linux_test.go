@@ -61,7 +61,7 @@ func TestMovedFindsWhatRealityChanged(t *testing.T) {
 	}
 	os.Symlink("/", root+"/link")
 	v := viewOf(t, root, fence)
-	v.Marks = map[string]Mark{root + "/new": {Reality: stat(t, root+"/new").Identity}}
+	v.Marks = marksOf(map[string]Mark{root + "/new": {Reality: stat(t, root+"/new").Identity}})
 	var got []string
 	err := v.Moved(t.Context(), func(path string) error {
 		got = append(got, strings.TrimPrefix(path, root+"/"))

@@ -134,7 +134,7 @@ func TestASyncKeepsTheBoxsMode(t *testing.T) {
 func TestASyncAdoptsWhatBecameOfALanding(t *testing.T) {
 	id := forkbox.Identity{Ino: 8, Ctime: before}
 	v := newView(nil)
-	v.Marks = map[string]Mark{"/w/f": {Whole: true, Box: id}}
+	v.Marks = marksOf(map[string]Mark{"/w/f": {Whole: true, Box: id}})
 	if got, _ := updated(t, v, change(t, forkbox.Modified, realitys, boxs, after)); got != `put /w/f -rw-r--r-- `+quote(realitys)+`, taken` {
 		t.Error(got)
 	}

@@ -27,49 +27,13 @@ type Ancestors interface {
 	Base(ctx context.Context, path string) (content []byte, mode fs.FileMode, known, absent bool, err error)
 }
 
-// Mark is what earlier applies of the same box left at a path.
-type Mark struct {
-	Reality forkbox.Identity // what reality had there right after; zero if that says nothing
-	Box     forkbox.Identity // what the box had, where all of it landed
-	Whole   bool             // all of the box's change landed
-	Deleted bool             // and it was a deletion
-	Added   bool             // reality had nothing there before
-	// Landed says that something landed there after the fence: what the path
-	// was at the fence is no base any more.
-	Landed bool
-	// Receipt is whose landing it was, and so where the new base may be.
-	Receipt string
-	// Nothing says that reality had nothing there, neither before an apply nor
-	// after its undo. The two set the time of the directory, from which a
-	// deletion is told otherwise.
-	Nothing bool
-}
-
-// Inodes are known by number and time. A file can have names that no apply
-// ever saw: what is done to it at one shows at all of them.
-type Inodes map[forkbox.Identity]bool
-
-// Add remembers one.
-func (s Inodes) Add(id forkbox.Identity) {
-	s[forkbox.Identity{Ino: id.Ino, Ctime: id.Ctime}] = true
-	s[forkbox.Identity{Ino: id.Ino}] = true // see hasInode
-}
-
-// Has says whether one is remembered.
-func (s Inodes) Has(id forkbox.Identity) bool {
-	return s[forkbox.Identity{Ino: id.Ino, Ctime: id.Ctime}]
-}
-
-// hasInode is Has for directories, which live on when something is done in them.
-func (s Inodes) hasInode(ino uint64) bool { return s[forkbox.Identity{Ino: ino}] }
-
 // View is the changes of one box.
 type View struct {
 	Box       forkbox.Box
 	Root      string // the workspace, "" if there is none
 	Sorter    *scope.Sorter
-	Marks     map[string]Mark
-	Left      Inodes // by applies of this box, and their undos
+	Marks     *Marks
+	Left      *Inodes // by applies of this box, and their undos
 	Ancestors Ancestors
 	// Known is what the changes were made to, where they come from another
 	// machine: reality that is the same has not drifted.
@@ -88,8 +52,7 @@ type View struct {
 
 	lastDir   string // see dirMoved
 	lastMoved bool
-	ways      map[string]bool   // see wayMoved
-	names     map[uint64]string // see landedElsewhere
+	ways      map[string]bool // see wayMoved
 }
 
 // Entry is one change that is being looked at.
@@ -214,7 +177,7 @@ func (v *View) learn(e *Entry) {
 // nothing at its path since. That reality may have gone on is drift, not a
 // change of the box.
 func (v *View) Landed(e *Entry) bool {
-	m, ok := v.Marks[e.Path]
+	m, ok := v.Marks.Get(e.Path)
 	if !ok || !m.Whole {
 		return false
 	}
@@ -231,14 +194,14 @@ func (v *View) Landed(e *Entry) bool {
 // directory of the box's own, which has landed: the box shows only what is its
 // own there, and has not deleted it.
 func (v *View) neverSeen(e *Entry) bool {
-	if e.Kind != forkbox.Deleted || len(v.Marks) == 0 {
+	if e.Kind != forkbox.Deleted || v.Marks.Len() == 0 {
 		return false
 	}
-	if _, landed := v.Marks[e.Path]; landed {
+	if _, landed := v.Marks.Get(e.Path); landed {
 		return false
 	}
 	for dir := path.Dir(e.Path); dir != "/"; dir = path.Dir(dir) {
-		if v.Marks[dir].Added {
+		if m, _ := v.Marks.Get(dir); m.Added {
 			return true
 		}
 	}
@@ -283,7 +246,7 @@ func (v *View) since(p string, id forkbox.Identity) bool {
 	if id.Ctime < v.Box.Base.Fence.UnixNano() {
 		return false
 	}
-	m, ok := v.Marks[p]
+	m, ok := v.Marks.Get(p)
 	if ok && m.Reality.Ino == id.Ino && m.Reality.Ctime == id.Ctime {
 		return false
 	}
@@ -300,7 +263,7 @@ func (v *View) sinceBelow(p string, n forkbox.Node) bool {
 // Since says whether reality has something else at a path than what an apply
 // of this box left there.
 func (v *View) Since(e *Entry) bool {
-	m := v.Marks[e.Path]
+	m, _ := v.Marks.Get(e.Path)
 	id, err := oldIdentity(e.Sides)
 	if err != nil {
 		return !m.Deleted
