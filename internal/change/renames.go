@@ -53,6 +53,10 @@ func NewRenames(limit int, yield Yield) *Renames {
 // there was too much of it: a moved file may be told as deleted and added.
 func (r *Renames) Skipped() bool { return r.skipped }
 
+// Through says that there were too many: nothing will be found, and what comes
+// from now on is passed on as it is.
+func (r *Renames) Through() bool { return r.through }
+
 // Add takes a change, with its sides; the content of a file that may have been
 // moved is read here.
 func (r *Renames) Add(c forkbox.Change, s forkbox.Sides) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -76,8 +75,8 @@ func (e *Engine) undoCommit(ctx context.Context, r forkbox.Receipt) (forkbox.Rec
 
 // toucher is a provider that can say quickly where a box changed something.
 type toucher interface {
-	// Touched is the first of the paths that the box changed, "" if none.
-	Touched(ctx context.Context, box forkbox.Box, paths []string) string
+	// Touches says of paths whether a box changed something there.
+	Touches(box forkbox.Box) func(path string) bool
 }
 
 // tellSiblings marks the owner's other boxes that changed what landed: they
@@ -92,28 +91,30 @@ func (a *application) tellSiblings(ctx context.Context) {
 		a.log.Warn("cannot look for stale boxes", "error", err)
 		return
 	}
-	boxes = slices.DeleteFunc(boxes, func(b forkbox.Box) bool {
-		return b.ID == a.box.ID || b.Stale != "" || b.State == forkbox.Removing
-	})
-	if len(boxes) == 0 {
-		return
-	}
-	paths := a.landedPaths()
-	for _, box := range boxes {
-		if path := provider.Touched(ctx, box, paths); path != "" {
-			why := fmt.Sprintf("box %s landed %s, which this one changed as well", a.box.Name, path)
-			a.updateBox(ctx, box.ID, func(b *forkbox.Box) { b.Stale, b.StaleBy = why, a.receipt.ID })
+	siblings := map[string]func(string) bool{} // by id: those that changed nothing of it so far
+	for _, b := range boxes {
+		if b.ID != a.box.ID && b.Stale == "" && b.State != forkbox.Removing {
+			siblings[b.ID] = provider.Touches(b)
 		}
 	}
+	// The journal has the paths, of which there may be millions.
+	_ = land.Entries(a.config.Dir, func(x land.Entry) error {
+		if len(siblings) == 0 {
+			return errEnough
+		}
+		for id, touches := range siblings {
+			if touches(x.Path) {
+				delete(siblings, id)
+				why := fmt.Sprintf("box %s landed %s, which this one changed as well", a.box.Name, x.Path)
+				a.updateBox(ctx, id, func(b *forkbox.Box) { b.Stale, b.StaleBy = why, a.receipt.ID })
+			}
+		}
+		return ctx.Err()
+	})
 }
 
-func (a *application) landedPaths() (paths []string) {
-	_ = land.Entries(a.config.Dir, func(x land.Entry) error {
-		paths = append(paths, x.Path)
-		return nil
-	})
-	return paths
-}
+// errEnough ends a reading early.
+var errEnough = errors.New("enough")
 
 // fresh takes the mark back that a landing left on other boxes, when the
 // landing is taken back.

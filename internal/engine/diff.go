@@ -120,6 +120,10 @@ func (d *differ) hold(x *review.Entry, before, after []byte) {
 	if d.renames == nil || x.Type != "file" {
 		return
 	}
+	if d.renames.Through() {
+		d.ends = nil // nothing is going to be a rename
+		return
+	}
 	e := end{patch: x.Patch}
 	switch x.Kind {
 	case forkbox.Added:

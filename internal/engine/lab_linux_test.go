@@ -105,13 +105,8 @@ func (p labProvider) touched(box forkbox.Box, path string) bool {
 	return ok && exists(p.upper(box)+rel)
 }
 
-func (p labProvider) Touched(_ context.Context, box forkbox.Box, paths []string) string {
-	for _, path := range paths {
-		if p.touched(box, path) {
-			return path
-		}
-	}
-	return ""
+func (p labProvider) Touches(box forkbox.Box) func(path string) bool {
+	return func(path string) bool { return p.touched(box, path) }
 }
 
 func (p labProvider) Discard(ctx context.Context, box forkbox.Box, changes []forkbox.Change) error {

@@ -12,31 +12,27 @@ import (
 	"github.com/forkbox/forkbox/internal/change"
 )
 
-// Touched is the first of the paths at which a box has something of its own, ""
-// if there is none. It is one look-up for each, so it errs: what the box put
-// back as it was, and what lies in a directory that it moved, count as touched
-// or not without a closer look.
-func (p *Provider) Touched(ctx context.Context, box forkbox.Box, paths []string) string {
+// Touches says of paths whether a box has something of its own there. It is one
+// look-up for each, so it errs: what the box put back as it was, and what lies in
+// a directory that it moved, count as touched or not without a closer look.
+func (p *Provider) Touches(box forkbox.Box) func(path string) bool {
 	uppers, err := p.uppers(box)
-	if err != nil || len(uppers) == 0 {
-		return ""
-	}
-	for _, path := range paths {
-		if ctx.Err() != nil {
-			return ""
-		}
+	return func(path string) bool {
 		on := innermost(uppers, path)
-		if on == nil {
-			continue
-		}
-		for _, dir := range append([]string{on.Dir}, on.Layers...) {
-			st, err := os.Lstat(filepath.Join(dir, strings.TrimPrefix(path, on.Mount)))
-			if err == nil && dir != "" && !st.IsDir() { // a directory is there as soon as something in it is
-				return path
-			}
+		return err == nil && on != nil && inUpper(*on, path)
+	}
+}
+
+// inUpper says whether a box has something at a path. A directory is there as
+// soon as something in it is.
+func inUpper(on change.Upper, path string) bool {
+	for _, dir := range append([]string{on.Dir}, on.Layers...) {
+		st, err := os.Lstat(filepath.Join(dir, strings.TrimPrefix(path, on.Mount)))
+		if err == nil && dir != "" && !st.IsDir() {
+			return true
 		}
 	}
-	return ""
+	return false
 }
 
 // Written is where a box can differ from what it lies over, which need not be
