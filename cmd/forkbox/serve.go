@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -74,7 +73,7 @@ var heldLock *os.File
 
 func (d *daemon) run(ctx context.Context) error {
 	runtime.GOMAXPROCS(runtime.NumCPU())
-	debug.SetGCPercent(400) // the heap is small; collecting it often is what would cost
+	tuneHeap()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	log, err := d.logger()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -81,6 +82,31 @@ func sameMarks(t *testing.T, r *rand.Rand, got *Marks, want map[string]Mark) {
 			t.Errorf("inode %d landed at %v, not %v", number, paths, byInode[number])
 		}
 	}
+}
+
+// There is one for each path that a box has landed, and all of them at once.
+func TestAMarkIsSmall(t *testing.T) {
+	const paths, most = 200000, 220
+	use := func() uint64 {
+		runtime.GC()
+		var now runtime.MemStats
+		runtime.ReadMemStats(&now)
+		return now.HeapAlloc
+	}
+	before := use()
+	marks, left := &Marks{}, &Inodes{}
+	for i := range paths {
+		id := forkbox.Identity{Dev: 1, Ino: uint64(1000 + i), Ctime: int64(i)}
+		marks.Set(fmt.Sprintf("/home/somebody/project/directory-%d/some-file-%d.txt", i/1000, i), Mark{Reality: id, Box: id, Receipt: "0123456789ab"})
+		left.Add(id)
+	}
+	each := (use() - before) / paths
+	t.Logf("%d bytes for each of %d paths", each, paths)
+	if each > most {
+		t.Errorf("%d bytes for each path, at most %d", each, most)
+	}
+	runtime.KeepAlive(marks)
+	runtime.KeepAlive(left)
 }
 
 func TestNoMarks(t *testing.T) {

@@ -1,0 +1,55 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMemoryDoesNotGrowWithTheChanges has the verbs go through many changed
+// files, in a daemon of its own, and looks at the most memory that it ever had.
+// What is held of each file shows: it once was 3 KB for a patch.
+func TestMemoryDoesNotGrowWithTheChanges(t *testing.T) {
+	t.Parallel()
+	const files, most = 20000, 80 << 20
+	w := newLandWorld(t)
+	box := w.fork("box")
+	start := w.peak()
+	w.in(box, "sh", "-c", fmt.Sprintf("for d in $(seq %d); do mkdir d$d; for f in $(seq 1000); do echo $f > d$d/some-file-$f; done; done", files/1000))
+	grown := func(what string, _ ...string) {
+		t.Helper()
+		grown := w.peak() - start
+		t.Logf("%-24s %3d MB more than at the start", what, grown>>20)
+		if grown > most {
+			t.Errorf("%s: %d MB for %d files; at most %d", what, grown>>20, files, most>>20)
+		}
+	}
+	grown("diff with a patch", w.fb("diff", "-p", box))
+	grown("snapshot", w.fb("snapshot", box))
+	grown("apply", w.apply(box))
+	grown("diff of what landed", w.fb("diff", "--all", box))
+	grown("sync of what landed", w.fb("sync", box))
+	grown("undo", w.fb("undo", "--yes"))
+	grown("diff of what was undone", w.fb("diff", box))
+}
+
+// peak is the most memory that the daemon has had so far.
+func (w *landWorld) peak() int {
+	w.Helper()
+	pid, err := os.ReadFile(filepath.Join(w.home, "daemon.pid"))
+	w.ok(err)
+	status, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/status")
+	w.ok(err)
+	for line := range strings.Lines(string(status)) {
+		var kb int
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kb); n == 1 {
+			return kb << 10
+		}
+	}
+	w.Fatalf("no VmHWM in %q", status)
+	return 0
+}
