@@ -17,3 +17,10 @@ type Check struct {
 	Detail string `json:"detail"`
 	Remedy string `json:"remedy,omitempty"`
 }
+
+// Deviation is something that is not in a box as it is on this host.
+type Deviation struct {
+	What string `json:"what"`
+	Why  string `json:"why"` // the reason, as a rule the kernel's
+	See  string `json:"see"` // the page that says more
+}

@@ -13,6 +13,8 @@ type CheckList struct {
 	Checks []forkbox.Check `json:"checks"`
 	// Strays are what applies left in reality that no receipt accounts for.
 	Strays []forkbox.Stray `json:"strays"`
+	// Differs is what is not in a box as it is on this host.
+	Differs []forkbox.Deviation `json:"differs"`
 }
 
 // StrayRequest says what is to become of a stray.

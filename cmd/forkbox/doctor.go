@@ -20,10 +20,10 @@ func (a *app) doctorVerb() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say what this host can do, and what would help where it cannot",
 		Long: `Try what forkbox needs on this host, for real, and say for each no what would help.
-Also says how limits are held here, what boxes are kept in, and what is hidden in a
-box; and finds what a killed apply left in reality when the store with its receipt is
+Also says how limits are held here, what boxes are kept in, what is hidden in a box,
+and what else differs in one on this host, with the reason; and finds what a killed apply left in reality when the store with its receipt is
 gone. Nothing is changed. The exit code is 125 when something fails.`,
-		Example:           "  forkbox doctor\n  forkbox doctor --json | jq -r '.checks[] | select(.status==\"fail\").remedy'",
+		Example:           "  forkbox doctor\n  forkbox doctor --json | jq -r '.checks[] | select(.status==\"fail\").remedy'\n  forkbox doctor --json | jq -r '.differs[] | .what + \": \" + .why'",
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -32,7 +32,7 @@ gone. Nothing is changed. The exit code is 125 when something fails.`,
 				if err := a.printJSON(found); err != nil {
 					return err
 				}
-			} else if err := a.writeChecks(slices.Concat(found.Checks, strayChecks(found.Strays))); err != nil {
+			} else if err := a.writeChecks(slices.Concat(found.Checks, strayChecks(found.Strays), deviationRows(found.Differs))); err != nil {
 				return err
 			}
 			return verdict(found.Checks)
@@ -59,7 +59,18 @@ func (a *app) examine(ctx context.Context) client.CheckList {
 	if found.Strays == nil {
 		found.Strays = []forkbox.Stray{}
 	}
+	if found.Differs == nil {
+		found.Differs = []forkbox.Deviation{}
+	}
 	return found
+}
+
+// deviationRows says what differs in a box, a line for each.
+func deviationRows(list []forkbox.Deviation) (rows []forkbox.Check) {
+	for _, d := range list {
+		rows = append(rows, forkbox.Check{Name: "differs in a box", Status: forkbox.Info, Detail: fmt.Sprintf("%s: %s (%s)", d.What, d.Why, d.See)})
+	}
+	return rows
 }
 
 // hiddenVariables names those of the caller's that are not passed.

@@ -28,6 +28,17 @@ func (e *Engine) Doctor(ctx context.Context) []forkbox.Check {
 	return append(checks, e.checkRetention())
 }
 
+// deviating is a provider that knows what differs in its boxes from the host.
+type deviating interface{ Deviations() []forkbox.Deviation }
+
+// Deviations is what differs in a box from this host, and why.
+func (e *Engine) Deviations() []forkbox.Deviation {
+	if p, ok := e.provider.(deviating); ok {
+		return p.Deviations()
+	}
+	return []forkbox.Deviation{}
+}
+
 func (e *Engine) checkRetention() forkbox.Check {
 	if e.retentionErr != nil {
 		return forkbox.Check{Name: "retention", Status: forkbox.Warn, Detail: "nothing is removed by itself: " + e.retentionErr.Error(),

@@ -16,7 +16,7 @@ func (s *Server) doctor(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list.Strays = strays
+	list.Strays, list.Differs = strays, s.Engine.Deviations()
 	return answer(w, http.StatusOK, list)
 }
 

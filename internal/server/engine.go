@@ -97,6 +97,8 @@ type Engine interface {
 
 	Doctor(ctx context.Context) []forkbox.Check
 	HiddenFrom(who forkbox.Owner) []string
+	// Deviations is what differs in a box from this host.
+	Deviations() []forkbox.Deviation
 	// CheckMounts names boxes that hold what the host has unmounted.
 	CheckMounts(ctx context.Context, who forkbox.Owner) []forkbox.Check
 	// Strays are what applies left in reality that no receipt accounts for, as

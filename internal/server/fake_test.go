@@ -220,6 +220,8 @@ func (f *fakeEngine) Busy() bool {
 	return f.busy
 }
 
+func (f *fakeEngine) Deviations() []forkbox.Deviation { return nil }
+
 func (f *fakeEngine) CheckMounts(context.Context, forkbox.Owner) []forkbox.Check { return nil }
 
 func (f *fakeEngine) Strays(context.Context, forkbox.Owner, string) ([]forkbox.Stray, error) {
