@@ -191,4 +191,5 @@ type SyncResult struct {
 	Merged    Strings   `json:"merged"`    // reality's changes are in the box's file now
 	Taken     Strings   `json:"taken"`     // the box has reality's version now
 	Conflicts []Caution `json:"conflicts"` // markers in the box, or undecided
+	Unseen    []Caution `json:"unseen"`    // what reality made in directories of the box's own, which does not show yet
 }

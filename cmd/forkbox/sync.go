@@ -44,7 +44,7 @@ func (a *app) sync(ctx context.Context, ref string) error {
 	} else {
 		err = a.showSync(ref, result)
 	}
-	if err == nil && len(result.Conflicts) > 0 {
+	if err == nil && len(result.Conflicts)+len(result.Unseen) > 0 {
 		return unresolved
 	}
 	return err
@@ -68,10 +68,17 @@ func (a *app) showSync(ref string, result forkbox.SyncResult) error {
 			return err
 		}
 	}
+	for _, item := range result.Unseen {
+		if _, err := fmt.Fprintf(a.stdout, "%-8s  %s%s\n", "unseen", printable(at.show(item.Path)), because(printable(item.Why))); err != nil {
+			return err
+		}
+	}
 	if n := len(result.Conflicts); n > 0 {
 		a.say("%s to resolve in the box: forkbox shell %s", plural(n, "conflict"), ref)
 		return nil
 	}
-	a.say("box %s is up to date with reality", ref)
+	if len(result.Unseen) == 0 {
+		a.say("box %s is up to date with reality", ref)
+	}
 	return nil
 }

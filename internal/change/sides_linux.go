@@ -53,6 +53,10 @@ func (e *entry) Old() (forkbox.Node, error) {
 	return n, e.named("look at", err)
 }
 
+// Unshown says whether what reality has was never shown to the box: it lies in
+// a directory of the box's own.
+func (e *entry) Unshown() bool { return e.in.opaque && e.state == present }
+
 func (e *entry) OpenOld() (*os.File, error) {
 	if e.hidden || e.state == missing {
 		return nil, e.notThere("open")

@@ -26,6 +26,9 @@ func (e *Engine) Sync(ctx context.Context, who forkbox.Owner, ref string) (forkb
 			return err
 		}
 		s.h, s.box = h, box
+		if err := s.uncover(ctx); err != nil {
+			return err
+		}
 		return s.run(ctx)
 	})
 	return s.result, err
@@ -41,11 +44,41 @@ type syncing struct {
 	landing *land.Landing
 	root    *os.File // the box's, while it is written to
 	bases   []keptBase
+	unseen  []forkbox.Caution // what uncover could not show
+}
+
+// uncover has the box show what reality made in directories of the box's own,
+// which have landed: there it shows only what it has itself.
+func (s *syncing) uncover(ctx context.Context) error {
+	const op = "sync"
+	s.unseen = []forkbox.Caution{}
+	view, err := s.Engine.view(ctx, *s.box)
+	if err != nil {
+		return err
+	}
+	changes, err := view.Unseen(ctx)
+	provider, ok := s.provider.(discarder)
+	if err != nil || !ok || len(changes) == 0 {
+		return err
+	}
+	if err := s.quiet(ctx, op, s.h, s.box); forkbox.CodeOf(err) == forkbox.Busy {
+		for _, c := range changes {
+			s.unseen = append(s.unseen, forkbox.Caution{Path: c.Path, Why: "it is in a directory of the box's own, and something runs in the box: stop it, and sync again"})
+		}
+		return nil
+	} else if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := s.prepared(ctx, s.box); err != nil {
+		return err
+	}
+	return provider.Discard(ctx, *s.box, changes)
 }
 
 func (s *syncing) run(ctx context.Context) (err error) {
 	// Before reality is read: what it changes from now on is for next time.
-	s.result = forkbox.SyncResult{Fence: s.fence(), Merged: []string{}, Taken: []string{}, Conflicts: []forkbox.Caution{}}
+	s.result = forkbox.SyncResult{Fence: s.fence(), Merged: []string{}, Taken: []string{}, Conflicts: []forkbox.Caution{}, Unseen: s.unseen}
 	if s.view, err = s.Engine.view(ctx, *s.box); err != nil {
 		return err
 	}

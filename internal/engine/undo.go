@@ -56,10 +56,29 @@ func (e *Engine) Undo(ctx context.Context, who forkbox.Owner, ref string, spec U
 		return r, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if r, err = e.undoMoves(ctx, r, spec); err != nil || r.Commit == "" {
+	if r, err = e.undoMoves(ctx, r, spec); err != nil {
 		return r, err
 	}
+	e.restAfterUndo(ctx, r.Box)
+	if r.Commit == "" {
+		return r, nil
+	}
 	return e.undoCommit(ctx, r)
+}
+
+// restAfterUndo sends the box to rest that the receipt was of, if it is still
+// there and nothing is done to it.
+func (e *Engine) restAfterUndo(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(ctx, staleLimit)
+	defer cancel()
+	h, unlock, err := e.lock(ctx, id)
+	if err != nil {
+		return
+	}
+	defer unlock()
+	if box, err := e.ledger.Box(ctx, id); err == nil {
+		e.forgetReality(ctx, h, &box)
+	}
 }
 
 // undoMoves undoes a receipt. Where it moved directories, its box is adapted.

@@ -194,18 +194,46 @@ func (v *View) Landed(e *Entry) bool {
 // directory of the box's own, which has landed: the box shows only what is its
 // own there, and has not deleted it.
 func (v *View) neverSeen(e *Entry) bool {
-	if e.Kind != forkbox.Deleted || v.Marks.Len() == 0 {
+	return e.Kind == forkbox.Deleted && v.ofReality(e.Path)
+}
+
+// overUnseen says whether a box made something where reality had made something
+// else that the box was not shown. When that was does not matter.
+func (v *View) overUnseen(e *Entry) bool {
+	s, ok := e.Sides.(interface{ Unshown() bool })
+	return ok && s.Unshown() && e.Kind != forkbox.Deleted && v.ofReality(e.Path)
+}
+
+// ofReality says whether what reality has at a path, in a directory of the box's
+// own that has landed, did not land there from the box.
+func (v *View) ofReality(p string) bool {
+	if v.Marks.Len() == 0 {
 		return false
 	}
-	if _, landed := v.Marks.Get(e.Path); landed {
+	if _, landed := v.Marks.Get(p); landed {
 		return false
 	}
-	for dir := path.Dir(e.Path); dir != "/"; dir = path.Dir(dir) {
+	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
 		if m, _ := v.Marks.Get(dir); m.Added {
 			return true
 		}
 	}
 	return false
+}
+
+// Unseen lists what reality has in directories of the box's own, which have
+// landed, and the box does not show.
+func (v *View) Unseen(ctx context.Context) (unseen []forkbox.Change, err error) {
+	if v.Marks.Len() == 0 {
+		return nil, nil
+	}
+	err = v.Changes(ctx, func(c forkbox.Change, sides forkbox.Sides) error {
+		if v.neverSeen(&Entry{Change: c, Sides: sides}) {
+			unseen = append(unseen, c)
+		}
+		return nil
+	})
+	return unseen, err
 }
 
 // drifted says whether reality changed a path after the fence. Whatever is
@@ -237,7 +265,7 @@ func (v *View) drifted(e *Entry) bool {
 		return err == nil && v.since(e.Path, old.Identity) &&
 			(old.ModTime.UnixNano() != old.Ctime || e.Kind == forkbox.Mode && e.differs("mode"))
 	}
-	return v.since(e.Path, id) || v.wayMoved(path.Dir(e.Path))
+	return v.since(e.Path, id) || v.wayMoved(path.Dir(e.Path)) || v.overUnseen(e)
 }
 
 // since says whether what is at a path was changed after the fence, other than
