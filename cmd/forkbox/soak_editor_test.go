@@ -85,9 +85,7 @@ func (e *editor) edit() {
 	case 3, 4:
 		e.save(file, line)
 	case 5:
-		if os.WriteFile(filepath.Join(dir, "w"+fmt.Sprint(e.made)), []byte(line+"\n"), 0o644) == nil {
-			e.wrote[line] = true
-		}
+		e.create(filepath.Join(dir, "w"+fmt.Sprint(e.made)), line)
 	case 6:
 		_ = unix.Renameat2(unix.AT_FDCWD, file, unix.AT_FDCWD, filepath.Join(dir, fmt.Sprint("v", e.made)), unix.RENAME_NOREPLACE)
 	case 7:
@@ -111,8 +109,18 @@ func (e *editor) look() (files, dirs []string) {
 	return files, dirs
 }
 
+// create makes a new file. The editor of an earlier step may have made one of
+// this name.
+func (e *editor) create(file, line string) {
+	e.write(file, line, os.O_CREATE|os.O_EXCL)
+}
+
 func (e *editor) append(file, line string) {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
+	e.write(file, line, os.O_APPEND)
+}
+
+func (e *editor) write(file, line string, how int) {
+	f, err := os.OpenFile(file, os.O_WRONLY|how, 0o644)
 	if err != nil {
 		return
 	}

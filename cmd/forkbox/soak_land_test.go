@@ -211,7 +211,10 @@ func (b *soakBox) rebase(paths []string, now view) {
 
 func (s *soak) undone(a *landTry) {
 	r, before, now := a.receipt, a.before.lines(), a.now.lines()
-	if gone := before.without(now, r.added, a.editor.deleted()); len(gone) > 0 {
+	gone := before.without(now, r.added, a.editor.deleted())
+	// It may have landed a copy of what has been deleted elsewhere since.
+	maps.DeleteFunc(gone, func(line string, _ bool) bool { return s.keptSomewhere(line) })
+	if len(gone) > 0 {
 		s.Errorf("LOST: %s took lines that its apply did not bring: %s", a.step, gone)
 	}
 	if missing := r.removed.without(now, s.forgotten, a.editor.deleted()); len(missing) > 0 {

@@ -256,10 +256,13 @@ func (s *soak) perform(f []string) {
 		s.sync(s.boxes[f[1]], f[1])
 	case "apply", "undo":
 		s.land(f, (*exec.Cmd).Run, landTry{})
+		s.rest(f[1])
 	case "killed":
 		s.landKilled(f[1], f[2:])
+		s.rest("")
 	case "during":
 		s.landEdited(f[1], f[2:])
+		s.rest("")
 	default:
 		s.Fatalf("there is no step %q", f)
 	}
@@ -279,6 +282,17 @@ func (s *soak) editReality(f []string) {
 	now, err := viewOf(s.ws)
 	s.ok(err)
 	s.forgotten.add(before.without(now.lines()))
+	s.rest("")
+}
+
+// rest stops the boxes, but for one: overlayfs remembers what it has looked at,
+// and may show what reality moved under both names until it is mounted again.
+func (s *soak) rest(but string) {
+	for name := range s.boxes {
+		if name != but {
+			s.fb("stop", name)
+		}
+	}
 }
 
 func (s *soak) editBox(name string, f []string) {
