@@ -116,14 +116,24 @@ func (l keptLogs) Exit(box, exec string) (forkbox.Exit, forkbox.Output, bool) {
 	return execlog.End(l.store.Log(box, exec))
 }
 
+// execs are the numbers of those of a box that have a log.
+func (l keptLogs) execs(box string) (all []int, err error) {
+	entries, err := os.ReadDir(l.store.Dir(box))
+	for _, e := range entries {
+		name, isLog := strings.CutSuffix(e.Name(), ".log")
+		if n, err := strconv.Atoi(name); isLog && err == nil {
+			all = append(all, n)
+		}
+	}
+	return all, err
+}
+
 // Kept is the number of the last exec of a box that has a log, and when one was
 // last written to.
 func (l keptLogs) Kept(box string) (last int, written func(exec int) time.Time) {
-	logs, _ := filepath.Glob(filepath.Join(l.store.Dir(box), "*.log"))
-	for _, path := range logs {
-		if n, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".log")); err == nil {
-			last = max(last, n)
-		}
+	execs, _ := l.execs(box) // a box without a directory has none
+	for _, n := range execs {
+		last = max(last, n)
 	}
 	return last, func(exec int) time.Time {
 		info, err := os.Lstat(l.store.Log(box, strconv.Itoa(exec)))
@@ -138,8 +148,12 @@ func (l keptLogs) Kept(box string) (last int, written func(exec int) time.Time) 
 // records.
 func (l keptLogs) Trim(box string, limit int64) (cut int, err error) {
 	const heads, slack = 4, 1 << 20
-	logs, err := filepath.Glob(l.store.Log(box, "*"))
-	for _, path := range logs {
+	execs, err := l.execs(box)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	for _, n := range execs {
+		path := l.store.Log(box, strconv.Itoa(n))
 		if info, serr := os.Lstat(path); serr == nil && info.Size() > heads*limit+slack {
 			cut++
 			err = errors.Join(err, os.Truncate(path, limit))
