@@ -26,6 +26,8 @@ race apply, or with --apply: then the winner does, as forkbox apply does it.
 --try NAME=CMD is one way; without NAME= it is called try-1, try-2, … --check has to
 pass. --setup runs once, before the fork. --time measures how long a command takes,
 again and again; what noise explains is a tie. --n 5 is five times the same.
+--protect PATH has all be judged with that path as it was, as tests and scripts that a
+check names are in any case; --protect none leaves both to the approaches.
 
 --agent is a command line for an agent, and --prompt what it is asked: {prompt} in the
 command becomes the prompt as one word, and FORKBOX_PROMPT has it in any case. A
@@ -45,6 +47,7 @@ one more line has what landed.`,
 		Example: `  forkbox race --try 'dep=npm update left-pad' --try 'patch=git apply fix.diff' --check 'npm test'
   forkbox race --try 'a=git apply a.diff' --try 'b=git apply b.diff' --check 'make test' --time './bench' --apply
   forkbox race --agent 'claude -p {prompt}' --prompt 'Fix the failing test' --n 3 --check 'go test ./...'
+  forkbox race --try 'a=./fix a' --try 'b=./fix b' --check 'make test' --protect Makefile --protect '*.golden'
   forkbox race -f race.yaml --parallel 2
   forkbox race show
   forkbox race diff fix patch

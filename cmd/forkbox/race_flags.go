@@ -13,7 +13,7 @@ import (
 type raceFlags struct {
 	tries, checks, setup, times []string
 	agent                       string
-	prompts                     []string
+	prompts, protect            []string
 	n                           int
 	file                        string
 	ties                        tieBreaks
@@ -41,7 +41,7 @@ func (f *raceFlags) add(a *app, cmd *cobra.Command) {
 
 // triedFlags say what is tried and how it is judged, which is for a file or for
 // flags to say, and not for both.
-var triedFlags = [...]string{"try", "agent", "prompt", "n", "setup", "check", "time", "tie-break"}
+var triedFlags = [...]string{"try", "agent", "prompt", "n", "setup", "check", "time", "protect", "tie-break"}
 
 func (f *raceFlags) addTried(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -52,9 +52,10 @@ func (f *raceFlags) addTried(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.setup, "setup", nil, "run this `command` once, before the fork (repeatable)")
 	flags.StringArrayVar(&f.checks, "check", nil, "a `command` that has to succeed (repeatable)")
 	flags.StringArrayVar(&f.times, "time", nil, "compare how long this `command` takes (repeatable)")
+	flags.StringArrayVar(&f.protect, "protect", nil, "judge with this `path` as it was, whatever an approach makes of it: a pattern as in an ignore file (repeatable; tests that checks name are protected in any case; none: nothing is)")
 	flags.Var(&f.ties, "tie-break", "what decides between equals: smaller-diff, fewer-files or faster (repeatable; if nothing is said: smaller-diff, then fewer-files)")
 	cmd.RegisterFlagCompletionFunc("tie-break", cobra.FixedCompletions([]string{"smaller-diff", "fewer-files", "faster"}, noFiles))
-	for _, name := range []string{"try", "agent", "prompt", "n", "setup", "check", "time"} {
+	for _, name := range []string{"try", "agent", "prompt", "n", "setup", "check", "time", "protect"} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
 }

@@ -59,7 +59,7 @@ func (f *raceFlags) planOfFlags() (spec forkbox.RaceSpec, err error) {
 	for _, line := range f.times {
 		spec.Metrics = append(spec.Metrics, forkbox.Metric{Command: forkbox.Command{Run: line}, Time: true, Unit: "s"})
 	}
-	spec.TieBreaks = f.ties
+	spec.Protect, spec.TieBreaks = f.protect, f.ties
 	return spec, nil
 }
 

@@ -205,13 +205,15 @@ func flagsOf(t *testing.T, args ...string) (*raceFlags, *cobra.Command) {
 
 func TestPlanOfFlags(t *testing.T) {
 	f, cmd := flagsOf(t, "--name", "fix", "--try", "a=x", "--try", "b=y", "--setup", "s", "--check", "c1", "--check", "c2", "--time", "m", "--stop", "first-pass",
-		"--deadline", "10m", "--timeout", "1m", "--parallel", "2", "--retries", "1", "--seed", "7", "--tie-break", "faster", "--tie-break", "fewer-files")
+		"--deadline", "10m", "--timeout", "1m", "--parallel", "2", "--retries", "1", "--seed", "7", "--tie-break", "faster", "--tie-break", "fewer-files",
+		"--protect", "Makefile", "--protect", "*.golden")
 	spec, err := f.plan(cmd)
 	want := forkbox.RaceSpec{
 		Name: "fix", Setup: []forkbox.Command{{Run: "s"}},
 		Approaches: []forkbox.Approach{{Name: "a", Steps: []forkbox.Command{{Run: "x"}}}, {Name: "b", Steps: []forkbox.Command{{Run: "y"}}}},
 		Checks:     []forkbox.RaceCheck{{Command: forkbox.Command{Run: "c1"}, Must: true}, {Command: forkbox.Command{Run: "c2"}, Must: true}},
 		Metrics:    []forkbox.Metric{{Command: forkbox.Command{Run: "m"}, Time: true, Unit: "s"}},
+		Protect:    forkbox.Strings{"Makefile", "*.golden"},
 		TieBreaks:  []forkbox.TieBreak{forkbox.Faster, forkbox.FewerFiles}, Stop: forkbox.StopFirstPass,
 		Deadline: 10 * time.Minute, Timeout: time.Minute, Parallel: 2, Retries: 1, Seed: 7,
 	}
