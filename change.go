@@ -42,6 +42,9 @@ type Change struct {
 	From    string      `json:"from,omitempty"` // where a renamed path was in the base
 	Link    string      `json:"link,omitempty"` // another path in the box that is the same file
 	Entries int         `json:"entries,omitempty"`
+	// MovedOut is how many directories the box has moved out of one that it
+	// deleted or replaced. What is in them is not among Entries.
+	MovedOut int `json:"moved_out,omitempty"`
 	// Attrs says which attributes differ: "mode", "owner", "xattr". Of a file
 	// whose content differs, extended attributes may not have been compared.
 	Attrs []string `json:"attrs,omitempty"`

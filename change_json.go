@@ -28,6 +28,7 @@ func (c *Change) AppendJSON(b []byte) []byte {
 	b = appendOptional(b, "from", c.From)
 	b = appendOptional(b, "link", c.Link)
 	b = appendNonzero(b, "entries", int64(c.Entries))
+	b = appendNonzero(b, "moved_out", int64(c.MovedOut))
 	b = appendStrings(b, "attrs", c.Attrs)
 	b = appendOptional(b, "owner", c.Owner)
 	b = appendOptional(b, "old_owner", c.OldOwner)

@@ -62,7 +62,7 @@ func changeDetail(at place, c forkbox.Change) string {
 	note(c.From != "", "from %s", printable(at.show(c.From)))
 	note(c.From != "" && c.Similarity > 0 && c.Similarity < 100, "%d%% alike", c.Similarity)
 	note(c.Link != "", "same file as %s", printable(at.show(c.Link)))
-	note(c.Kind == forkbox.Deleted && c.Entries > 0, "with %s below", plural(c.Entries, "path"))
+	note(c.Kind == forkbox.Deleted && c.Entries+c.MovedOut > 0, "%s", belowText(c))
 	note(newMode(c), "%s to %s", forkbox.ModeText(c.OldMode), forkbox.ModeText(c.Mode))
 	note(c.Owner != "" && c.OldOwner != "", "owner %s to %s", c.OldOwner, c.Owner)
 	note(slices.Contains(c.Attrs, "xattr"), "other extended attributes")
@@ -72,6 +72,15 @@ func changeDetail(at place, c forkbox.Change) string {
 		return ""
 	}
 	return "  (" + strings.Join(details, ", ") + ")"
+}
+
+// belowText says what went with a directory, and what of it is elsewhere.
+func belowText(c forkbox.Change) string {
+	text := fmt.Sprintf("with %s below", plural(c.Entries, "path"))
+	if c.MovedOut > 0 {
+		text += fmt.Sprintf("; %d moved out", c.MovedOut)
+	}
+	return text
 }
 
 // newMode is false for what was not there before, or is not there any more.

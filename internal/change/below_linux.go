@@ -115,6 +115,15 @@ func (e *entry) MovedOut() (moves []forkbox.Move, err error) {
 	return moves, nil
 }
 
+// countMovedOut is how many there are. The walk has found the moves by then.
+func (e *entry) countMovedOut() int {
+	moves, err := e.MovedOut()
+	if err != nil {
+		return 0 // whoever plans with them is told
+	}
+	return len(moves)
+}
+
 // isMountPoint: renaming or removing such a name fails, and what it shows is
 // not of this filesystem.
 func isMountPoint(dir int, name string) bool {

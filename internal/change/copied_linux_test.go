@@ -72,3 +72,29 @@ func wantCopied(t *testing.T, src Source, path string, want bool) {
 		}
 	})
 }
+
+// TestDeletedDirectoryCountsWhatMovedOut: directories that the box moved out of
+// one that it deleted or replaced are counted, and what is in them is not among
+// what went.
+func TestDeletedDirectoryCountsWhatMovedOut(t *testing.T) {
+	for _, c := range []struct {
+		box            string
+		entries, moved int
+	}{
+		{"rm -r d", 6, 0},
+		{"mv d/s n; rm -r d", 4, 1},
+		{"mv d/s n; mv d/t e/t; rm -r d", 2, 2},
+		{"mv d/s n; rm -r d; echo x >d", 4, 1},
+	} {
+		t.Run(c.box, func(t *testing.T) {
+			f := newFixture(t)
+			shell(t, f.base, "mkdir -p d/s d/t e; echo >d/a; echo >d/b; echo >d/s/x; echo >d/t/y")
+			inOverlay(t, f, "redirect_dir=on", func(merged string) error { return run(merged, c.box) })
+			at(t, f.source(), "/d", func(got forkbox.Change, _ forkbox.Sides) {
+				if got.Entries != c.entries || got.MovedOut != c.moved {
+					t.Errorf("%d went and %d were moved out, not %d and %d", got.Entries, got.MovedOut, c.entries, c.moved)
+				}
+			})
+		})
+	}
+}

@@ -114,6 +114,7 @@ func (w *walker) deleted(e *entry) error {
 	lost.gone = true
 	c := w.change(&lost, forkbox.Deleted)
 	c.Type, c.Size, c.OldSize, c.Entries = e.base.kind(), t.bytes, 0, t.entries
+	c.MovedOut = e.countMovedOut()
 	c.Mode, c.OldMode = 0, e.base.mode()
 	c.ModTime = e.base.modTime()
 	return w.yield(c, &lost)

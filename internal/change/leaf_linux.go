@@ -78,7 +78,7 @@ func (w *walker) countReplaced(c *forkbox.Change, e *entry) error {
 		return nil
 	}
 	t, err := w.count(e)
-	c.OldSize, c.Entries = t.bytes, t.entries
+	c.OldSize, c.Entries, c.MovedOut = t.bytes, t.entries, e.countMovedOut()
 	return err
 }
 
