@@ -17,7 +17,8 @@ import (
 )
 
 // insideVar names the variable that makes the test binary do a job in a box,
-// where it is run as a command: "look", "flip", or "mutate SEED STEPS".
+// where it is run as a command: "look", "flip",
+// "edits SEED", or "mutate SEED STEPS".
 const insideVar = "FORKBOX_TEST_INSIDE"
 
 // Before the tests' own main, which leaves files in the temporary directory: a
@@ -44,6 +45,13 @@ func inside(job string) error {
 		g.mutate(steps)
 		fmt.Println(strings.Join(g.did, "\n"))
 		return nil
+	}
+	if n, _ := fmt.Sscanf(job, "edits %d", &seed); n == 1 {
+		made, err := editEach(root, seed)
+		if err != nil {
+			return err
+		}
+		return gob.NewEncoder(os.Stdout).Encode(made)
 	}
 	if job == "flip" {
 		return flip()
