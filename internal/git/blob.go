@@ -124,3 +124,26 @@ func (r Repo) Since(ctx context.Context, commit string) ([]string, error) {
 	}
 	return paths, nil
 }
+
+// Object is the content of the blob of an index entry, byte for byte as the file
+// was that the entry is about. Where git may have altered the bytes on their way
+// it is [ErrUnknown], see [Repo.Blob], and so it is when the blob is gone.
+func (r Repo) Object(ctx context.Context, e IndexEntry) (content []byte, mode fs.FileMode, err error) {
+	if e.Size > maxBlob {
+		return nil, 0, ErrUnknown
+	}
+	content, err = r.read(ctx, nil, "cat-file", "blob", e.ID())
+	if err == nil && len(content) != int(e.Size) {
+		err = ErrUnknown
+	}
+	if err == nil {
+		err = r.unaltered(ctx, treeEntry{id: e.ID(), path: e.Path}, content)
+	}
+	if err != nil && unlessRefused(err) == nil {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	if e.Mode&0o100 != 0 {
+		return content, 0o755, err
+	}
+	return content, 0o644, err
+}

@@ -118,7 +118,7 @@ func (r Repo) commitNow(ctx context.Context, paths chosen, c call) (id string, e
 // atRest refuses to put a commit in the middle of a rebase or a revert, where
 // git would take it. During a merge or a cherry-pick git itself refuses.
 func (r Repo) atRest(gitDir string) error {
-	return r.as(func() error {
+	return r.As(func() error {
 		for _, name := range []string{"rebase-merge", "rebase-apply", "REVERT_HEAD"} {
 			if _, err := os.Lstat(filepath.Join(gitDir, name)); err == nil {
 				what, _, _ := strings.Cut(strings.ToLower(name), "-")

@@ -34,7 +34,7 @@ func (s *scanner) files(ctx context.Context) error {
 		return err
 	}
 	entries := records(out)
-	return s.repo.as(func() error {
+	return s.repo.As(func() error {
 		for i, line := range entries {
 			if i%1024 == 0 && ctx.Err() != nil {
 				return ctx.Err()

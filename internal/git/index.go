@@ -28,7 +28,7 @@ func (r Repo) keepIndex(ctx context.Context) (savedIndex, error) {
 		return savedIndex{}, err
 	}
 	saved := savedIndex{path: filepath.Join(dir, "index")}
-	err = r.as(func() error {
+	err = r.As(func() error {
 		info, err := os.Lstat(saved.path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -48,7 +48,7 @@ func (r Repo) keepIndex(ctx context.Context) (savedIndex, error) {
 
 // restoreIndex puts the index back unless it is as it was.
 func (r Repo) restoreIndex(ctx context.Context, saved savedIndex) error {
-	err := r.as(func() error {
+	err := r.As(func() error {
 		now, err := os.ReadFile(saved.path)
 		switch {
 		case err == nil && saved.content != nil && bytes.Equal(now, saved.content):

@@ -86,9 +86,9 @@ func end(pid int, ended <-chan struct{}) {
 	<-ended
 }
 
-// as does something to files with the owner's rights. They belong to a thread:
+// As does something to files with the owner's rights. They belong to a thread:
 // this one is given up afterwards, so that nothing else ever runs on it.
-func (r Repo) as(do func() error) error {
+func (r Repo) As(do func() error) error {
 	other, err := r.another()
 	if err != nil {
 		return err

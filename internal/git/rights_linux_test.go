@@ -71,7 +71,7 @@ func TestActingForTheOwnerIsOver(t *testing.T) {
 	writeFile(t, secret, "x")
 	os.Chmod(secret, 0o600)
 	for range 20 {
-		err := w.as(func() error { _, err := os.ReadFile(secret); return err })
+		err := w.As(func() error { _, err := os.ReadFile(secret); return err })
 		if !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("as the owner: %v", err)
 		}

@@ -71,7 +71,7 @@ func (r Repo) named(places map[string]string, file, key, value string) {
 }
 
 func (r Repo) isFile(path string) (is bool) {
-	_ = r.as(func() error {
+	_ = r.As(func() error {
 		info, err := os.Lstat(path)
 		is = err == nil && info.Mode().IsRegular()
 		return nil
@@ -108,7 +108,7 @@ func (r Repo) IdleHooks(ctx context.Context) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = r.as(func() error {
+	err = r.As(func() error {
 		for _, name := range []string{"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"} {
 			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 				names = append(names, name)

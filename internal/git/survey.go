@@ -67,7 +67,7 @@ func (s *survey) addTracked(out []byte) {
 // look finds the tracked files that are directories now, and returns the names
 // at or below which there may be files that git does not track.
 func (s *survey) look() (ask []string, err error) {
-	err = s.repo.as(func() error {
+	err = s.repo.As(func() error {
 		for p, isSubmodule := range s.tracked {
 			info, err := os.Lstat(filepath.Join(s.repo.Root, p))
 			if err == nil && info.IsDir() && !isSubmodule {

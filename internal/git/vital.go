@@ -30,7 +30,7 @@ func (r Repo) vital(ctx context.Context) ([]string, error) {
 
 func (r Repo) refFile(common, branch string) string {
 	loose := filepath.Join(common, branch)
-	err := r.as(func() error {
+	err := r.As(func() error {
 		_, err := os.Lstat(loose)
 		return err
 	})
@@ -44,7 +44,7 @@ func (r Repo) refFile(common, branch string) string {
 // fence. One that is missing, or not a plain file, is in doubt.
 func (s *scanner) untouched() (bool, error) {
 	ok := true
-	err := s.repo.as(func() error {
+	err := s.repo.As(func() error {
 		for _, file := range s.vital {
 			info, err := os.Lstat(file)
 			if err != nil || !info.Mode().IsRegular() || !Settled(changeTime(info), s.fence) {
