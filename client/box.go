@@ -25,6 +25,9 @@ type CreateRequest struct {
 	NetWish forkbox.NetWish `json:"net_wish,omitzero"`
 	// Wish is what limits it is to have.
 	Wish forkbox.Wish `json:"wish,omitzero"`
+	// Passing says that nothing of it will land: then what it was forked from
+	// is not kept, which a merge would need.
+	Passing bool `json:"passing,omitempty"`
 }
 
 // StopRequest says how long processes get to end by themselves. A nil Grace is

@@ -132,7 +132,7 @@ func (w *basesWorld) round(seed uint64) {
 			continue
 		}
 		paths, want[path] = append(paths, path), merged
-		if w.drifted(path, shown.Base.Fence) {
+		if w.after(path, shown.Base.Fence) >= 0 {
 			w.count(&w.mergeable, file)
 		}
 	}
@@ -141,6 +141,7 @@ func (w *basesWorld) round(seed uint64) {
 		if !strings.Contains(x.Why, "what it was then is not known") {
 			w.Errorf("seed %d: %q is refused: %s", seed, x.Path, x.Why)
 		}
+		w.Logf("seed %d: %s was edited %v after the fork, and what it was is unknown", seed, filepath.Base(x.Path), w.after(x.Path, shown.Base.Fence))
 		w.count(&w.unknown, strings.TrimPrefix(x.Path, w.ws+"/"))
 		delete(want, x.Path)
 	}
@@ -173,11 +174,12 @@ func (w *basesWorld) count(in *map[string]int, file string) {
 	(*in)[kind]++
 }
 
-func (w *basesWorld) drifted(path string, fence time.Time) bool {
+// after is how long after the fork reality changed a file.
+func (w *basesWorld) after(path string, fence time.Time) time.Duration {
 	w.Helper()
 	var st syscall.Stat_t
 	w.ok(syscall.Lstat(path, &st))
-	return st.Ctim.Nano() >= fence.UnixNano()
+	return time.Unix(st.Ctim.Unix()).Sub(fence)
 }
 
 // gitMerge is what git makes of three versions, and whether it can.
@@ -222,6 +224,9 @@ func editEach(root string, seed uint64) (map[string]string, error) {
 	}
 	var edits []edit
 	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue // what the other side is about to put in its place
+		}
 		at := time.Duration(r.Int64N(int64(basesSpan)))
 		edits = append(edits, edit{"src/" + e.Name(), at, r.IntN(60), r.IntN(2) == 0})
 	}
@@ -260,7 +265,7 @@ func editLine(path string, line int, seed uint64, anew bool) error {
 		return err
 	}
 	copy(all[line*len(text):], text)
-	beside := fmt.Sprintf("%s.new-%d", path, seed)
+	beside := filepath.Join(filepath.Dir(path), fmt.Sprintf(".new-%d", seed))
 	if err := os.WriteFile(beside, all, 0o644); err != nil {
 		return err
 	}

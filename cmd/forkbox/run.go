@@ -115,6 +115,7 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 	if err != nil {
 		return signals.orError(err)
 	}
+	create.Passing = r.discard && !r.apply
 	r.box.net.warn(r.app)
 	at := &attachment{app: r.app, client: c, create: &create, stdin: true, tty: ttyAuto}
 	at.begun = func() {

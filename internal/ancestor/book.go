@@ -28,9 +28,10 @@ type Book struct {
 	dir  string
 	repo *git.Repo
 
-	mu    sync.Mutex
-	fence time.Time
-	clean *git.Clean // as last read from the book
+	mu     sync.Mutex
+	fence  time.Time
+	clean  *git.Clean // as last read from the book, as sights are
+	sights *sights
 
 	paths   map[string]bool // what git tracks in the commit pathsOf
 	pathsOf string
@@ -80,6 +81,9 @@ func (b *Book) Base(ctx context.Context, path string) (content []byte, mode fs.F
 		content, known = slot.content(pin)
 		return content, fs.FileMode(pin.Mode), known, false, nil
 	}
+	if content, mode, known, err = b.sighted(ctx, path); known || err != nil {
+		return content, mode, known, false, err
+	}
 	content, mode, known, err = b.committed(ctx, path)
 	return content, mode, known, false, err
 }
@@ -125,7 +129,7 @@ func (b *Book) cleanAt() *git.Clean {
 func (b *Book) Reset(fence time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.fence, b.clean = fence, nil
+	b.fence, b.clean, b.sights = fence, nil, nil
 	var err error
 	for range 10 { // somebody may be about to keep something of the old fence
 		if err = os.RemoveAll(b.dir); err == nil {

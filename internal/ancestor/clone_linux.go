@@ -1,6 +1,7 @@
 package ancestor
 
 import (
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -20,6 +21,21 @@ func same(f *os.File, id forkbox.Identity) bool {
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	st := info.Sys().(*syscall.Stat_t)
-	return id == forkbox.Identity{Dev: uint64(st.Dev), Ino: st.Ino, Ctime: st.Ctim.Nano(), Size: st.Size}
+	s, ok := stampOf(info)
+	return ok && id == s.Identity
+}
+
+func stampOf(info fs.FileInfo) (stamp, bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return stamp{}, false
+	}
+	id := forkbox.Identity{Dev: uint64(st.Dev), Ino: st.Ino, Ctime: st.Ctim.Nano(), Size: st.Size}
+	return stamp{id, st.Mtim.Nano()}, true
+}
+
+// openFile opens a file to be read, and follows no symlink. Something else than
+// a file, put in its place meanwhile, does not have the caller wait.
+func openFile(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 }

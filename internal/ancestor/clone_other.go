@@ -4,6 +4,7 @@ package ancestor
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 
 	"github.com/forkbox/forkbox"
@@ -13,3 +14,7 @@ func clone(*os.File, *os.File) error { return errors.ErrUnsupported }
 
 // same is never certain where the time of an inode is not known.
 func same(*os.File, forkbox.Identity) bool { return false }
+
+func stampOf(fs.FileInfo) (stamp, bool) { return stamp{}, false }
+
+func openFile(string) (*os.File, error) { return nil, errors.ErrUnsupported }

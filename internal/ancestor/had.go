@@ -18,6 +18,9 @@ func (b *Book) Had(ctx context.Context, path string) (bool, error) {
 	case damaged:
 		return false, nil // and git may be wrong, see Base
 	}
+	if b.sighting(path) {
+		return true, nil
+	}
 	clean := b.cleanAt()
 	if clean == nil || b.repo == nil || !forkbox.Within(path, clean.Root) {
 		return false, nil
@@ -28,6 +31,23 @@ func (b *Book) Had(ctx context.Context, path string) (bool, error) {
 	}
 	tracked, err := b.tracked(ctx, clean)
 	return tracked[rel], err
+}
+
+// sighting says whether a look knows of a file.
+func (b *Book) sighting(path string) bool {
+	s := b.looked()
+	if s == nil {
+		return false
+	}
+	rel, ok := s.rel(path)
+	if !ok {
+		return false
+	}
+	if _, _, ok := s.packed(rel); ok {
+		return true
+	}
+	_, ok = s.entry(rel)
+	return ok
 }
 
 // Tracks says whether git tracks a path, as of the fence. Where git did not

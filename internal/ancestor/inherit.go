@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // HandDown has one box's book begin with all that another one's has: they were
@@ -22,6 +23,9 @@ func HandDown(from, to string) error {
 		target := to + path[len(from):]
 		if d.IsDir() {
 			return os.MkdirAll(target, 0o700)
+		}
+		if strings.HasPrefix(d.Name(), newPrefix) {
+			return nil // it is being made
 		}
 		if err := os.Link(path, target); !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
 			return err

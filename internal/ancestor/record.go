@@ -15,7 +15,10 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-const noteName = "clean"
+const (
+	noteName  = "clean"
+	newPrefix = "new-" // of what is being made
+)
 
 // note is a git.Clean in the book.
 type note struct {
@@ -63,14 +66,10 @@ func save(dir, name string, record any) error {
 // be called. Nothing is flushed: what a crash of the machine tears does not
 // match its hash.
 func put(dir string, write func(*os.File) (name string, err error)) error {
-	// Not the directories above: a box that was removed meanwhile must not come
-	// back.
-	for _, d := range []string{filepath.Dir(dir), dir} {
-		if err := os.Mkdir(d, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return forkbox.Wrap(opPin, err)
-		}
+	if err := makeDir(dir); err != nil {
+		return forkbox.Wrap(opPin, err)
 	}
-	f, err := os.CreateTemp(dir, "new-") // mode 0600
+	f, err := os.CreateTemp(dir, newPrefix) // mode 0600
 	if err != nil {
 		return forkbox.Wrap(opPin, err)
 	}
@@ -83,6 +82,17 @@ func put(dir string, write func(*os.File) (name string, err error)) error {
 		os.Remove(f.Name())
 	}
 	return forkbox.Wrap(opPin, err)
+}
+
+// makeDir makes the book's directory. Not those above: a box that was removed
+// meanwhile must not come back.
+func makeDir(dir string) error {
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		if err := os.Mkdir(d, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 func load(dir, name string, record any) state {

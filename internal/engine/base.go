@@ -63,6 +63,13 @@ type scanKey struct {
 	uid  int
 }
 
+// forked has what a box was forked from kept: by a look at its workspace now,
+// and by asking git soon.
+func (e *Engine) forked(box forkbox.Box) {
+	e.look(box)
+	e.scan(box)
+}
+
 // scan has a box's workspace scanned soon.
 func (e *Engine) scan(box forkbox.Box) {
 	root := scope.Root(box.Dir, exists)
@@ -147,6 +154,9 @@ func (p *pinner) see(x *review.Entry) {
 	}
 	old, err := x.Sides.Old()
 	if err != nil || !old.Mode.IsRegular() && !old.Mode.IsDir() {
+		return
+	}
+	if p.book.Copied(x.Path) {
 		return
 	}
 	p.left--

@@ -30,6 +30,9 @@ type CreateSpec struct {
 	// counts as forked at: now, if zero. All boxes of a race have one.
 	Race, Approach string
 	Fence          time.Time
+	// Passing is for a box that goes with its first command: what it was forked
+	// from need not be kept, for nothing of it is to land.
+	Passing bool
 
 	terms   *terms    // what came of the wish
 	net     *netTerms // and of that for a network
@@ -59,7 +62,7 @@ func (e *Engine) Create(ctx context.Context, who forkbox.Owner, spec CreateSpec)
 		if err != nil {
 			return forkbox.Box{}, err
 		}
-		return e.add(ctx, box, e.scan)
+		return e.addFork(ctx, box, spec)
 	case strings.Contains(spec.From, "@"):
 		return e.fromSnapshot(ctx, who, spec)
 	}
@@ -114,9 +117,35 @@ func (e *Engine) fromSnapshot(ctx context.Context, who forkbox.Owner, spec Creat
 	return e.childBox(ctx, who, parent, s, spec)
 }
 
+// addFork adds a fork of reality. Its fence is set as late as can be, when all
+// but the last line of its record is written: it has seen nothing of reality
+// yet, and what reality changes from then on, until it was looked at, is lost
+// for merges.
+func (e *Engine) addFork(ctx context.Context, box forkbox.Box, spec CreateSpec) (forkbox.Box, error) {
+	fence := func(b *forkbox.Box) {
+		if spec.Fence.IsZero() {
+			b.Base.Fence = e.fence()
+		}
+		if !spec.Passing {
+			e.look(*b)
+		}
+	}
+	return e.addAt(ctx, box, fence, func(box forkbox.Box) {
+		if !spec.Passing {
+			e.scan(box)
+		}
+	})
+}
+
 // add makes a new box, in the ledger first. then is told of it when it is
 // there.
 func (e *Engine) add(ctx context.Context, box forkbox.Box, then func(forkbox.Box)) (forkbox.Box, error) {
+	return e.addAt(ctx, box, func(*forkbox.Box) {}, then)
+}
+
+// addAt is add for a box that is forked when fence is called: its storage is
+// there, and it is not ready.
+func (e *Engine) addAt(ctx context.Context, box forkbox.Box, fence func(*forkbox.Box), then func(forkbox.Box)) (forkbox.Box, error) {
 	// From the moment it is in the ledger others can see it; they wait.
 	_, unlock, err := e.lock(ctx, box.ID)
 	if err != nil {
@@ -126,7 +155,7 @@ func (e *Engine) add(ctx context.Context, box forkbox.Box, then func(forkbox.Box
 	if box, err = e.addNamed(ctx, box); err != nil {
 		return forkbox.Box{}, err
 	}
-	if err := e.prepare(ctx, &box); err != nil {
+	if err := e.prepare(ctx, &box, fence); err != nil {
 		e.undoCreate(context.WithoutCancel(ctx), box)
 		return forkbox.Box{}, forkbox.Wrap("create box", err)
 	}
@@ -227,7 +256,7 @@ func (e *Engine) addBox(ctx context.Context, box forkbox.Box) error {
 	return err
 }
 
-func (e *Engine) prepare(ctx context.Context, box *forkbox.Box) error {
+func (e *Engine) prepare(ctx context.Context, box *forkbox.Box, fence func(*forkbox.Box)) error {
 	if err := e.provider.Prepare(ctx, *box); err != nil {
 		return err
 	}
@@ -236,6 +265,7 @@ func (e *Engine) prepare(ctx context.Context, box *forkbox.Box) error {
 	if err := e.prepareNet(&ready); err != nil {
 		return err
 	}
+	fence(&ready)
 	if err := e.ledger.UpdateBox(ctx, ready); err != nil {
 		return err
 	}

@@ -153,6 +153,7 @@ type Engine struct {
 	// box's turn as well takes this first.
 	reality chan struct{}
 	scans   scans
+	looks   looks
 	shelf   shelf
 	// pool has a token: whoever changes or uses templates holds it.
 	pool chan struct{}

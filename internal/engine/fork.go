@@ -189,6 +189,9 @@ func (e *Engine) inherit(parent string, child forkbox.Box) {
 		if err := ancestor.HandDown(e.bases(parent), e.bases(child.ID)); err != nil {
 			e.log.Debug("cannot hand down what reality was", "box", child.ID, "error", err)
 		}
+		if book := e.book(child, ""); !book.Looked() {
+			e.look(child) // the parent's own may not be there yet
+		}
 	})
 }
 

@@ -211,7 +211,7 @@ func (s *syncing) moveFence(ctx context.Context) error {
 		return err
 	}
 	*s.box = box
-	s.scan(box)
+	s.forked(box)
 	return nil
 }
 

@@ -41,6 +41,7 @@ func createSpec(req client.CreateRequest) engine.CreateSpec {
 	return engine.CreateSpec{
 		Name: req.Name, From: req.From, Template: req.Template,
 		Dir: req.Dir, Env: req.Env, Net: req.Net, NetWish: req.NetWish, AllowSecrets: req.AllowSecrets, Wish: req.Wish,
+		Passing: req.Passing,
 	}
 }
 
