@@ -19,11 +19,15 @@ const (
 
 // tuneHeap has the collector adapt to the size of the heap, after each cycle.
 func tuneHeap() {
-	debug.SetGCPercent(smallHeap)
+	percent := smallHeap
+	debug.SetGCPercent(percent)
+	now := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	afterCollecting(func() {
-		now := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(now)
-		debug.SetGCPercent(garbageFor(now[0].Value.Uint64()))
+		if want := garbageFor(now[0].Value.Uint64()); want != percent { // setting it stops the world
+			percent = want
+			debug.SetGCPercent(percent)
+		}
 	})
 }
 
