@@ -21,8 +21,9 @@ import (
 // box with a fixed amount of work and next to a probe of the host. The work
 // takes at most twice its time alone, and the host is refused nothing. It is
 // the one figure about time that is asserted, so it is a ratio of medians,
-// measured in turns, and the best of three. It is not called TestLimits…: on an
-// emulated machine, where those run as well, it would say nothing.
+// measured in turns, and the best of a dozen: other tests run at the same time.
+// It is not called TestLimits…: on an emulated machine, where those run as well,
+// it would say nothing.
 func TestBesideHogs(t *testing.T) {
 	w := newLimitWorld(t, calm)
 	w.needs(forkbox.Memory, forkbox.Swap, forkbox.Pids, forkbox.CPUs)
@@ -45,7 +46,7 @@ func TestBesideHogs(t *testing.T) {
 			box := w.create(hog.name, hog.limits).ID
 			w.begin(box, "", hog.argv...)
 			best := 0.0
-			for try := range 3 {
+			for try := range 12 {
 				if ratio := w.slowdown(box, quiet, rounds); try == 0 || ratio < best {
 					best = ratio
 				}

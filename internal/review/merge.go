@@ -24,7 +24,7 @@ func (v *View) trio(ctx context.Context, e *Entry) (t trio, err error) {
 	if t.inBox, err = e.newSide(); err != nil {
 		return t, err
 	}
-	t.base, t.known, err = v.base(ctx, e.Path)
+	t.base, t.known, err = v.base(ctx, e)
 	return t, err
 }
 

@@ -191,7 +191,7 @@ func (p *Plan) replacement(ctx context.Context, e *Entry) (Step, error) {
 // asAtFence says whether reality's file is what it was at the fence, although
 // something was done to it.
 func (p *Plan) asAtFence(ctx context.Context, e *Entry) bool {
-	base, _, err := p.View.base(ctx, e.Path)
+	base, _, err := p.View.base(ctx, e)
 	if err != nil || !base.there {
 		return false
 	}
@@ -202,7 +202,7 @@ func (p *Plan) asAtFence(ctx context.Context, e *Entry) bool {
 // modeOf is the mode that is meant, where it is known which side changed it.
 // Of owners and extended attributes that is never known.
 func (p *Plan) modeOf(ctx context.Context, e *Entry, old, new forkbox.Node) (mode fs.FileMode, known bool) {
-	base, _, err := p.View.base(ctx, e.Path)
+	base, _, err := p.View.base(ctx, e)
 	if err != nil || e.differs("owner", "xattr") {
 		return 0, false
 	}

@@ -65,7 +65,7 @@ func (e *Entry) newSide() (side, error) {
 // at the fence, where it has moved on and that is known.
 func (v *View) oldSide(ctx context.Context, e *Entry) (side, error) {
 	if e.Drifted && e.Type == "file" {
-		if base, known, err := v.base(ctx, e.Path); known || err != nil {
+		if base, known, err := v.base(ctx, e); known || err != nil {
 			return base, err
 		}
 	}
@@ -75,12 +75,16 @@ func (v *View) oldSide(ctx context.Context, e *Entry) (side, error) {
 	return readSide(e.Sides.Old, e.Sides.OpenOld)
 }
 
-// base is what reality had at the fence, where that is known.
-func (v *View) base(ctx context.Context, path string) (s side, known bool, err error) {
+// base is what reality had at the fence, where that is known; nothing, where
+// the box was not shown what it had.
+func (v *View) base(ctx context.Context, e *Entry) (s side, known bool, err error) {
+	if v.overUnseen(e) {
+		return s, true, nil
+	}
 	if v.Ancestors == nil {
 		return s, false, nil
 	}
-	content, mode, known, absent, err := v.Ancestors.Base(ctx, path)
+	content, mode, known, absent, err := v.Ancestors.Base(ctx, e.Path)
 	if known && !absent {
 		s = side{content: content, mode: mode, there: true, git: true}
 	}
