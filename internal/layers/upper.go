@@ -17,8 +17,21 @@ type Upper struct {
 	Dir   string // the upper directory
 }
 
-// NewUpper makes the upper directory of one filesystem. made is false when the
-// box has it already.
+// unfinished is what an upper directory is until it was given the mode of what
+// it covers. One that a kill left so, with nothing in it, is made again.
+const unfinished = fs.ModeSticky | 0o700
+
+func isUnfinished(dir string) bool {
+	st, err := os.Lstat(dir)
+	if err != nil || st.Mode()&^fs.ModeDir != unfinished {
+		return false
+	}
+	names, err := os.ReadDir(dir)
+	return err == nil && len(names) == 0
+}
+
+// NewUpper makes the upper directory of one filesystem, to which the caller
+// gives the mode of what it covers. made is false when the box has it already.
 func (s *Store) NewUpper(id, mount string) (dir string, made bool, err error) {
 	const op = "create the box's storage"
 	name, err := Escape(mount)
@@ -29,9 +42,9 @@ func (s *Store) NewUpper(id, mount string) (dir string, made bool, err error) {
 	if err := s.ease(id); err != nil {
 		return "", false, forkbox.Wrap(op, err)
 	}
-	switch err := s.mkdirInTop(id, s.Upper(id), dir); {
+	switch err := s.mkdirInTop(id, s.Upper(id), dir, unfinished); {
 	case errors.Is(err, fs.ErrExist):
-		return dir, false, nil
+		return dir, isUnfinished(dir), nil
 	case err != nil:
 		return "", false, forkbox.Wrap(op, err)
 	}
@@ -41,8 +54,8 @@ func (s *Store) NewUpper(id, mount string) (dir string, made bool, err error) {
 // mkdirInTop makes dir, and parent and the top if need be. A box that was
 // never started has neither: most of them take over a spare, with all its
 // directories.
-func (s *Store) mkdirInTop(id, parent, dir string) error {
-	err := os.Mkdir(dir, 0o700)
+func (s *Store) mkdirInTop(id, parent, dir string, mode fs.FileMode) error {
+	err := os.Mkdir(dir, mode)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -58,7 +71,7 @@ func (s *Store) mkdirInTop(id, parent, dir string) error {
 	if err := os.Mkdir(parent, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return os.Mkdir(dir, 0o700)
+	return os.Mkdir(dir, mode)
 }
 
 // Uppers lists the filesystems that a box has an upper directory for, sorted

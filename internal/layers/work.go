@@ -23,7 +23,7 @@ func (s *Store) FreshWork(ctx context.Context, id, mount string) (string, error)
 	if err := s.ease(id); err != nil {
 		return "", forkbox.Wrap(op, err)
 	}
-	err = s.mkdirInTop(id, s.Work(id), dir)
+	err = s.mkdirInTop(id, s.Work(id), dir, 0o700)
 	if !errors.Is(err, fs.ErrExist) {
 		return dir, forkbox.Wrap(op, err)
 	}
