@@ -19,8 +19,8 @@ import (
 // opened, and not what was unmounted.
 func TestMountsMadeLaterAreSeen(t *testing.T) { mountsApart(t, "late") }
 
-// TestStartsBesideMountsThatComeAndGo: what vanishes while a box is built is
-// left out, or the box is built again.
+// TestStartsBesideMountsThatComeAndGo: what vanishes while a box is built, to be
+// run or only to be looked at, is left out, or the box is built again.
 func TestStartsBesideMountsThatComeAndGo(t *testing.T) { mountsApart(t, "busy") }
 
 // TestBoxSaysWhatItHoldsOfTheHost: a filesystem that was unmounted under a
@@ -83,6 +83,15 @@ func startBesideMounts(p *Provider, at string) error {
 	go func() { ended <- comeAndGo(at, stop) }()
 	for n := range 100 {
 		if err := inBox(p, fmt.Sprint("box", n), "echo fine", "fine"); err != nil {
+			return err
+		}
+		root, done, err := p.Look(context.Background(), forkbox.Box{Net: forkbox.NetNone, Owner: owner()})
+		if err != nil {
+			return fmt.Errorf("look %d: %w", n, err)
+		}
+		_, err = root.Stat()
+		done()
+		if err != nil {
 			return err
 		}
 	}

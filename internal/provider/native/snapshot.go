@@ -175,7 +175,13 @@ func (p *Provider) Storage() (name, why string) { return p.store.Driver() }
 // Look shows the files of a box that does not run, without running it: a
 // snapshot's, or those that a box would have. done takes that away again.
 func (p *Provider) Look(ctx context.Context, box forkbox.Box) (root *os.File, done func(), err error) {
-	s, err := p.spares.build(box)
+	s, _, err := p.spares.raise(box)
+	for range attempts {
+		if !vanished(err) || ctx.Err() != nil || p.mounts.reread() != nil {
+			break
+		}
+		s, _, err = p.spares.raise(box)
+	}
 	if err != nil {
 		return nil, nil, p.explain(err)
 	}

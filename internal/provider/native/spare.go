@@ -91,40 +91,52 @@ func (s *spares) has(key string) bool {
 	return slices.ContainsFunc(s.ready, func(r *spare) bool { return r.key == key })
 }
 
-// build starts a box that has nobody's name yet.
+// build makes a spare.
 func (s *spares) build(like forkbox.Box) (*spare, error) {
+	s.provider.veils.ageing() // now there is time; the box that takes the spare has none
+	made, plan, err := s.raise(like)
+	if err != nil {
+		return nil, err
+	}
+	err = s.provider.unmoved(plan)
+	if err == nil && plan.gated() {
+		err = made.instance.readyDevice(context.Background())
+	}
+	if err == nil {
+		err = made.instance.readyFirst()
+	}
+	if err != nil {
+		s.drop(made)
+		return nil, err
+	}
+	return made, nil
+}
+
+// raise starts a box that has nobody's name yet.
+func (s *spares) raise(like forkbox.Box) (*spare, *plan, error) {
 	var random [6]byte
 	rand.Read(random[:])
 	like.ID, like.Name = sparePrefix+hex.EncodeToString(random[:]), "spare"
 	like.Policy = onlyGrouped(like.Policy)
 	p, ctx := s.provider, context.Background()
-	p.veils.ageing() // now there is time; the box that takes the spare has none
 	plan, err := p.outline(like)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	plan.spare = true
 	if err := p.store.Create(ctx, like.ID); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	i, err := p.start(ctx, plan)
 	if err == nil {
 		_, err = i.Processes(ctx) // until it answers it is not ready
 	}
-	if err == nil {
-		err = p.unmoved(plan)
-	}
-	if err == nil && plan.gated() {
-		err = i.readyDevice(ctx)
-	}
-	if err == nil {
-		err = i.readyFirst()
-	}
+	made := &spare{id: like.ID, key: plan.key(), limits: grouped(like.Policy), instance: i}
 	if err != nil {
-		s.drop(&spare{id: like.ID, instance: i})
-		return nil, err
+		s.drop(made)
+		return nil, nil, err
 	}
-	return &spare{id: like.ID, key: plan.key(), limits: grouped(like.Policy), instance: i}, nil
+	return made, plan, nil
 }
 
 // unmoved is an error when mounts came or went while a spare was built: it may
