@@ -86,7 +86,7 @@ func (m *modelled) everythingAgrees() {
 	for name, b := range m.boxes {
 		more := m.forget(name)
 		for s, want := range b.snaps {
-			if more && !asked(s) {
+			if more[kind(s)] {
 				continue
 			}
 			m.startAgrees(client.CreateRequest{Name: "look", From: name + "@" + s, Dir: m.root}, want)

@@ -162,7 +162,7 @@ func (m *modelled) anyBox() string {
 func (m *modelled) anySnapshot(box string) string {
 	more := m.forget(box)
 	names := slices.Sorted(maps.Keys(m.boxes[box].snaps))
-	names = slices.DeleteFunc(names, func(name string) bool { return more && !asked(name) })
+	names = slices.DeleteFunc(names, func(name string) bool { return more[kind(name)] })
 	if len(names) == 0 {
 		return ""
 	}

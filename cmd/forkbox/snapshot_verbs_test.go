@@ -102,30 +102,45 @@ func (m *modelled) keptByRollbacks(box string) (kept string) {
 	return kept
 }
 
-// asked says whether somebody asked for a snapshot of this name. The others
-// are made by the way, and of those only the last ten stay.
+// asked says whether the history asked for a snapshot of this name. The others
+// are made by the way.
 func asked(name string) bool { return name[0] == 's' }
 
+// kind is what made a snapshot by the way: a rollback, a fork or a template.
+func kind(name string) string { return strings.TrimRight(name, "0123456789") }
+
+// kept is how many of a kind stay at least.
+func kept(kind string) int {
+	if kind == "auto-" {
+		return 10
+	}
+	return 1
+}
+
 // forget has the model forget snapshots that were made by the way and have
-// gone, which happens in the background. It says whether more may go.
-func (m *modelled) forget(box string) (more bool) {
+// gone, which happens in the background. It says which kinds may lose more.
+func (m *modelled) forget(box string) (more map[string]bool) {
 	m.Helper()
-	there, unasked := m.family().snapshots[box], 0
+	there, left := m.family().snapshots[box], map[string]int{}
 	for name := range there {
 		if !asked(name) {
-			unasked++
+			left[kind(name)]++
 		}
 	}
 	for name := range m.boxes[box].snaps {
 		if _, ok := there[name]; ok {
 			continue
 		}
-		if asked(name) || unasked < 10 {
-			m.Fatalf("snapshot %s of %s is gone; %d that nobody asked for are left", name, box, unasked)
+		if asked(name) || left[kind(name)] < kept(kind(name)) {
+			m.Fatalf("snapshot %s of %s is gone; of its kind are left: %d", name, box, left[kind(name)])
 		}
 		delete(m.boxes[box].snaps, name)
 	}
-	return unasked > 10
+	more = map[string]bool{}
+	for k, n := range left {
+		more[k] = n > kept(k)
+	}
+	return more
 }
 
 // origin is a box, or a snapshot of one, and what it shows.
