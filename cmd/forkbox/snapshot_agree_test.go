@@ -166,7 +166,7 @@ func (m *modelled) changed(changes []forkbox.Change, now model) model {
 	for _, c := range changes {
 		p := m.rel(c.Path)
 		if (c.Kind == forkbox.Deleted || c.Kind == forkbox.Type) && !onto[p] {
-			got.apply(edit{Op: "remove", Path: p})
+			got.clear(p, onto)
 		}
 	}
 	for _, c := range changes {
@@ -187,6 +187,19 @@ func (m *modelled) changed(changes []forkbox.Change, now model) model {
 		}
 	}
 	return got
+}
+
+// clear removes a path and what is below it, but for what was moved to there.
+func (t model) clear(path string, onto map[string]bool) {
+	for p := range t {
+		kept := false
+		for to := range onto {
+			kept = kept || to != path && forkbox.Within(to, path) && forkbox.Within(p, to)
+		}
+		if forkbox.Within(p, path) && !kept {
+			delete(t, p)
+		}
+	}
 }
 
 // moved is reality after the directories were moved that are told to be. What

@@ -50,7 +50,8 @@ func (d *desk) shell() *terminal {
 		d.t.Fatal(err)
 	}
 	c := &terminal{t: d.t, keys: keys, tty: tty, was: was}
-	c.cmd = exec.Command("bash", "--norc", "--noprofile", "--noediting", "-i")
+	// As at a desk, also where this suite runs under nohup.
+	c.cmd = exec.Command("env", "--default-signal=HUP", "bash", "--norc", "--noprofile", "--noediting", "-i")
 	c.cmd.Env = append(append(os.Environ(), "FORKBOX_HOME="+d.home, "PS1=$ "), d.env...)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = tty, tty, tty
 	c.cmd.SysProcAttr = ownSession()
