@@ -68,6 +68,9 @@ type Exec struct {
 	// Refused is how many places its network policy kept it from, or may have:
 	// who tried cannot always be told.
 	Refused int `json:"refused,omitempty"`
+	// Note says why it may have failed, where that is something that a box does
+	// not have. It is said once in a box.
+	Note string `json:"note,omitempty"`
 	// Label is how who started it finds it again: a race, after a crash.
 	Label string `json:"label,omitempty"`
 }

@@ -138,6 +138,7 @@ func (a *app) attach(ctx context.Context, box string, req client.ExecRequest, st
 		return signals.orError(err)
 	}
 	a.explainExit(exec)
+	a.tellExecNote(exec)
 	if a.json {
 		if err := a.printJSON(exec); err != nil {
 			return err

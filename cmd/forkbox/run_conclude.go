@@ -12,6 +12,9 @@ import (
 // code is the command's own, unless what was to land did not.
 func (r *runner) conclude(ctx context.Context, c *client.Client, signals *signals, result runResult) error {
 	r.explainExit(result.Exec)
+	if !r.quiet {
+		r.tellExecNote(result.Exec)
+	}
 	r.findRefused(ctx, c, &result)
 	known := r.look(ctx, c, &result)
 	signals.release() // the box is at rest: ctrl-C at the question keeps it
@@ -78,6 +81,14 @@ func (a *app) explainExit(exec forkbox.Exec) {
 		a.report(forkbox.Errorf(forkbox.NotExecutable, "run "+command, "%s", exec.Exit.Why))
 	default:
 		a.report(forkbox.Errorf(forkbox.Internal, "finish "+command, "%s", exitText(execExit(exec))))
+	}
+}
+
+// tellExecNote says why a command may have failed. With --json it is in the
+// document.
+func (a *app) tellExecNote(exec forkbox.Exec) {
+	if exec.Note != "" && !a.json {
+		a.say("note: %s", printable(exec.Note))
 	}
 }
 

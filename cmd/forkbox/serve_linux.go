@@ -116,6 +116,12 @@ func (l keptLogs) Exit(box, exec string) (forkbox.Exit, forkbox.Output, bool) {
 	return execlog.End(l.store.Log(box, exec))
 }
 
+// Tail is the end of what an exec wrote, nothing where that was not kept.
+func (l keptLogs) Tail(box, exec string, size int64) []byte {
+	tail, _ := execlog.Tail(l.store.Log(box, exec), size)
+	return tail
+}
+
 // execs are the numbers of those of a box that have a log.
 func (l keptLogs) execs(box string) (all []int, err error) {
 	entries, err := os.ReadDir(l.store.Dir(box))

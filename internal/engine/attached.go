@@ -26,6 +26,7 @@ type attached struct {
 	ending    *ending // the engine asked for it to end
 	idleSince time.Time
 	hits      hits          // of limits, that were told
+	told      []string      // notes of its execs
 	written   int64         // to disks, when that was last looked at
 	quiet     time.Duration // since when nothing is run in it, as the host counts
 	look      *time.Timer   // until what the execs did is looked at
@@ -95,6 +96,7 @@ func (e *Engine) exited(h *handle, a *attached, id string, exit forkbox.Exit, ou
 	}
 	defer end()
 	exit = e.blameDisk(h, a, exit)
+	e.explain(h, a, id, exit)
 	if !e.finish(h, a, id, exit, &out) {
 		e.correct(h.id, id, exit, out)
 	}

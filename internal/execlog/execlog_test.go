@@ -149,6 +149,20 @@ func TestNoLog(t *testing.T) {
 	}
 }
 
+func TestTail(t *testing.T) {
+	f := create(t)
+	NewWriter(f, 100).Write(Stderr, []byte("the first and the last words"))
+	for size, want := range map[int64]string{5: "words", 10: "last words", 1 << 20: "the first and the last words"} {
+		got, err := Tail(f.Name(), size)
+		if err != nil || !strings.HasSuffix(string(got), want) || int64(len(got)) > size {
+			t.Errorf("of %d bytes it has %q, %v", size, got, err)
+		}
+	}
+	if _, err := Tail(f.Name()+"x", 5); forkbox.CodeOf(err) != forkbox.NotFound {
+		t.Errorf("what was not kept: %v", err)
+	}
+}
+
 func TestTornTail(t *testing.T) {
 	f := create(t)
 	w := NewWriter(f, 100)

@@ -61,6 +61,22 @@ func End(path string) (forkbox.Exit, forkbox.Output, bool) {
 	return p.last.Exit, p.last.Output, err == nil && p.found
 }
 
+// Tail is the last bytes of a log, as they lie in it, with the heads of records
+// between what was written: enough to look for words in.
+func Tail(path string, size int64) ([]byte, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from := max(0, info.Size()-size)
+	return io.ReadAll(io.NewSectionReader(f, from, size))
+}
+
 // all yields what there is.
 func (p *parser) all(ctx context.Context, yield func(forkbox.LogRecord) error) error {
 	for {

@@ -1,0 +1,94 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// withoutRoot is the world of an unprivileged user, on a host that root made as a
+// test needs it: it takes both.
+type withoutRoot struct {
+	t    *testing.T
+	who  *user.User
+	dir  string // the user's
+	home string // of forkbox
+	// host is a shell script that root runs first, with mounts that only what
+	// comes after it sees.
+	host string
+}
+
+func newWithoutRoot(t *testing.T) *withoutRoot {
+	t.Helper()
+	who, err := user.Lookup("fbtest")
+	if os.Geteuid() != 0 || err != nil {
+		t.Skip("only root can set this up, and there has to be a user fbtest")
+	}
+	w := &withoutRoot{t: t, who: who, dir: copiedFor(t, who), host: ":"}
+	w.home = filepath.Join(w.dir, "h")
+	if err := os.Rename(filepath.Join(w.dir, "forkbox.test"), filepath.Join(w.dir, "forkbox")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stopDaemon(t, w.home) })
+	return w
+}
+
+// sh runs a script as the user, with forkbox in its path and $DIR as a directory
+// of theirs, which is also where it begins. Its output and errors come as one.
+func (w *withoutRoot) sh(script string) (out string, code int) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "unshare", "--mount", "--propagation", "private", "sh", "-c", w.host+` && exec "$@"`, "sh",
+		"setpriv", "--reuid", w.who.Uid, "--regid", w.who.Gid, "--init-groups", "--inh-caps=-all",
+		"env", "-i", "HOME="+w.dir, "USER="+w.who.Username, "PATH="+w.dir+":"+os.Getenv("PATH"), "LANG=C.UTF-8",
+		"FORKBOX_HOME="+w.home, "FORKBOX_IDLE=1m", "DIR="+w.dir, "sh", "-c", script)
+	cmd.Dir, cmd.WaitDelay = w.dir, time.Second
+	text, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		w.t.Fatalf("%s: %v\n%s", script, err, text)
+	}
+	return string(text), cmd.ProcessState.ExitCode()
+}
+
+// TestWithoutRootEOVERFLOWIsExplained: what another user owns cannot be copied
+// up, and the kernel's word for that leads nobody to the reason. It is said once in a
+// box, where somebody reads it.
+func TestWithoutRootEOVERFLOWIsExplained(t *testing.T) {
+	t.Parallel()
+	w := newWithoutRoot(t)
+	theirs := filepath.Join(w.dir, "theirs") // of root's, which everybody may write to
+	if err := errors.Join(os.Mkdir(theirs, 0o777), os.Chmod(theirs, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	const note, fails = "note: without root", " sh -c 'touch theirs/x'"
+	for _, step := range []struct {
+		script string
+		notes  int
+	}{
+		{"forkbox run --name one --keep --net none --" + fails, 1},
+		{"forkbox exec one --" + fails, 0},                   // it was said
+		{"forkbox stop one; forkbox exec one --" + fails, 0}, // and is remembered
+		{"forkbox new --name two --net none; forkbox exec -d two --" + fails + "; forkbox exec two --" + fails, 1},
+		{"forkbox run -q --discard --net none --" + fails, 0},
+		{"forkbox run --discard --net none -- sh -c 'touch theirs/x; true'", 0}, // it did not fail
+		{"forkbox run --discard --net none -- sh -c 'echo Value too small; exit 3'", 0},
+		{"forkbox run --json --discard --net none --" + fails + ` | grep -c '"note": "without root'`, 0},
+	} {
+		out, _ := w.sh(step.script)
+		if got := strings.Count(out, note); got != step.notes {
+			t.Errorf("%s\nwas explained %d times, not %d:\n%s", step.script, got, step.notes, out)
+		}
+		if strings.Contains(step.script, "--json") && !strings.Contains(out, "\n1\n") && !strings.HasSuffix(out, "1\n") {
+			t.Errorf("the document does not say it:\n%s", out)
+		}
+	}
+}

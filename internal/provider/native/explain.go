@@ -1,0 +1,36 @@
+//go:build linux
+
+package native
+
+import "bytes"
+
+// explanation is of an error that programs meet in a box and not outside.
+type explanation struct {
+	words []string // any of them, in lower case
+	note  string
+	here  func(p *Provider) bool
+}
+
+// explanations are of errors whose own words lead nobody to the reason. The words
+// are those of the C library and of the languages that have their own, in English
+// or as a number: in other languages nothing is explained.
+var explanations = []explanation{
+	{[]string{"value too large for defined data type", "errno 75]", "os error 75)", "eoverflow"},
+		"without root, what another user owns, or whose group is not your primary one, cannot be changed in a box (EOVERFLOW, \"Value too large for defined data type\"): " +
+			"work on a copy of it, make it yours outside (chown, chgrp), or run forkbox as root; " + securityPage + " says why",
+		isRootless},
+}
+
+// Explain finds in the output of a command that failed what a box is the reason
+// of.
+func (p *Provider) Explain(output []byte) (note string) {
+	output = bytes.ToLower(output)
+	for _, e := range explanations {
+		for _, words := range e.words {
+			if e.here(p) && bytes.Contains(output, []byte(words)) {
+				return e.note
+			}
+		}
+	}
+	return ""
+}
