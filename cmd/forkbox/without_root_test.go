@@ -59,6 +59,16 @@ func (w *withoutRoot) sh(script string) (out string, code int) {
 	return string(text), cmd.ProcessState.ExitCode()
 }
 
+// mustSh is sh for what has to succeed.
+func (w *withoutRoot) mustSh(script string) string {
+	w.t.Helper()
+	out, code := w.sh(script)
+	if code != 0 {
+		w.t.Fatalf("%s\nexit %d:\n%s", script, code, out)
+	}
+	return out
+}
+
 // TestWithoutRootEOVERFLOWIsExplained: what another user owns cannot be copied
 // up, and the kernel's word for that leads nobody to the reason. It is said once in a
 // box, where somebody reads it.
@@ -90,5 +100,50 @@ func TestWithoutRootEOVERFLOWIsExplained(t *testing.T) {
 		if strings.Contains(step.script, "--json") && !strings.Contains(out, "\n1\n") && !strings.HasSuffix(out, "1\n") {
 			t.Errorf("the document does not say it:\n%s", out)
 		}
+	}
+}
+
+// TestWithoutRootTopsDoNotLand: the top directory of each overlay is the user's,
+// so there a box takes what reality would refuse. It is shown, and an apply with
+// it in is refused by name before anything lands.
+func TestWithoutRootTopsDoNotLand(t *testing.T) {
+	t.Parallel()
+	w := newWithoutRoot(t)
+	w.mustSh("mkdir work && echo old > work/mine && forkbox new --name one --net none")
+	w.mustSh("cd work && forkbox exec one -- sh -c 'echo new > mine; touch /etc/fbtest-top'")
+	if out := w.mustSh("cd work && forkbox diff --all one"); !strings.Contains(out, "/etc/fbtest-top") {
+		t.Errorf("the diff does not have it:\n%s", out)
+	}
+	out, code := w.sh("cd work && forkbox apply --all --yes one")
+	for _, words := range []string{"/etc/fbtest-top: you may not write to its directory", "hint: leave it out"} {
+		if !strings.Contains(out, words) || code != 125 {
+			t.Errorf("exit %d, and it does not say %q:\n%s", code, words, out)
+		}
+	}
+	if got := w.mustSh("cat work/mine; ls -A work"); got != "old\nmine\n" {
+		t.Errorf("something landed, or stayed: %q", got)
+	}
+	w.mustSh("cd work && forkbox apply --yes one mine && grep -qx new mine")
+}
+
+// TestWithoutRootMountsBelowVar: what is mounted below a directory has it put
+// together from stand-ins. They are as reality's, setgid bits too, so that nothing
+// shows as changed that nobody changed, and everything can land.
+func TestWithoutRootMountsBelowVar(t *testing.T) {
+	t.Parallel()
+	w := newWithoutRoot(t)
+	// A /var of its own: not every host has a setgid directory in it. Opened
+	// again and again, its mounts are what each script makes.
+	w.host = `mount -t tmpfs -o mode=755 none /var && mkdir -m 2775 /var/mail /var/local && mkdir -m 1777 /var/tmp &&
+		mkdir /var/x && mount -t tmpfs none /var/x && echo x > /var/x/file`
+	out := w.mustSh(`mkdir work && echo old > work/mine && cd work && forkbox new --name one --net none &&
+		forkbox exec one -- sh -c 'echo new > mine; cat /var/x/file' && forkbox diff --all one && forkbox apply --all --yes one && cat mine && forkbox diff --all one`)
+	for _, words := range []string{"x\n", "modified      4 B  mine\n", "landed 1 path ", "nothing changed"} {
+		if !strings.Contains(out, words) {
+			t.Errorf("%q is missing", words)
+		}
+	}
+	if strings.Contains(out, "/var/") || !strings.Contains(out, "new\n") {
+		t.Errorf("it says something of /var, or did not land:\n%s", out)
 	}
 }

@@ -40,9 +40,10 @@ func onOverlay(fd int) bool {
 	return unix.Fstatfs(fd, &st) == nil && st.Type == unix.OVERLAYFS_SUPER_MAGIC
 }
 
-// placeFor finds the staging directory for what is in dir, or makes one: as
-// high up as the caller may, so that a landing has few of them.
-func (s *site) placeFor(dir string) (*place, error) {
+// placeFor finds the staging directory for a path, or makes one: as high up as
+// the caller may, so that a landing has few of them.
+func (s *site) placeFor(at string) (*place, error) {
+	dir := path.Dir(at)
 	fd, err := s.tree.dir(dir)
 	if err != nil {
 		return nil, failed(opLand, dir, err)
@@ -62,7 +63,10 @@ func (s *site) placeFor(dir string) (*place, error) {
 			return p, err
 		}
 	}
-	return nil, forkbox.Errorf(forkbox.Denied, opLand, "%q: neither it nor a directory above it may be written to", dir).About(dir, "may not be written to")
+	return nil, forkbox.Errorf(forkbox.Denied, opLand, "neither %q nor a directory above it may be written to", dir).
+		About(at, "you may not write to its directory").
+		Hint("leave it out by naming what is to land: forkbox apply BOX PATH…").
+		Hint("or have it applied by somebody who may write there")
 }
 
 // ancestors lists the directories from the root down to dir.

@@ -100,7 +100,7 @@ func (l *Landing) slotFor(r *record, it *Item) (err error) {
 }
 
 func (l *Landing) ownSlot(r *record, at string) error {
-	p, err := l.placeFor(path.Dir(at))
+	p, err := l.placeFor(at)
 	if err != nil {
 		return err
 	}
