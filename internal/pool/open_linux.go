@@ -93,7 +93,7 @@ func (p *Pool) mount() (fresh bool, err error) {
 	case err != nil:
 		return false, err
 	case source == dev.Name():
-		return false, nil
+		return false, p.lock()
 	case source != "":
 		return false, forkbox.Errorf(forkbox.Busy, opOpen, "%s is mounted at %s", source, p.Dir()).Hint("unmount it")
 	}
@@ -103,7 +103,15 @@ func (p *Pool) mount() (fresh bool, err error) {
 		return false, forkbox.Errorf(forkbox.Internal, opOpen, "mount %s: %w", File(p.home), err).
 			Hint("see what the kernel says (dmesg); the file can be checked with btrfs check")
 	}
-	return true, os.Chmod(p.Dir(), 0o700)
+	return true, errors.Join(os.Chmod(p.Dir(), 0o700), p.lock())
+}
+
+// lock has no program in the pool get rights by its owner, and no device in it be
+// one, whoever gets to it: boxes of root's leave such files. In a box they are seen
+// through an overlay, which does not ask the mount below it.
+func (p *Pool) lock() error {
+	const flags = unix.MS_REMOUNT | unix.MS_BIND | unix.MS_NOATIME | unix.MS_NOSUID | unix.MS_NODEV
+	return os.NewSyscallError("remount", unix.Mount("", p.Dir(), "", flags, ""))
 }
 
 // mounted is the device that is mounted at a directory, "" if none is.

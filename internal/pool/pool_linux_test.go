@@ -38,6 +38,9 @@ func TestPool(t *testing.T) {
 		if info, err := os.Stat(p.Dir()); err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("%v, %v", info.Mode(), err)
 		}
+		checkLocked(t, p)
+		must(t, unix.Mount("", p.Dir(), "", unix.MS_REMOUNT|unix.MS_BIND, ""))
+		checkLocked(t, open(t, home)) // also where an older daemon mounted it
 		must(t, os.WriteFile(filepath.Join(p.Dir(), "kept"), []byte("text"), 0o600))
 		must(t, p.Close(t.Context()))
 		must(t, again.Close(t.Context())) // it is closed
@@ -52,6 +55,16 @@ func TestPool(t *testing.T) {
 			t.Errorf("left: %v, %v", names, err)
 		}
 	})
+}
+
+// checkLocked: a setuid program of a box's is of no use to whoever gets to it.
+func checkLocked(t *testing.T, p *Pool) {
+	t.Helper()
+	var st unix.Statfs_t
+	must(t, unix.Statfs(p.Dir(), &st))
+	if locked := int64(unix.ST_NOSUID | unix.ST_NODEV); st.Flags&locked != locked {
+		t.Errorf("it is mounted with the flags %x", st.Flags)
+	}
 }
 
 func checkStatus(t *testing.T, p *Pool) {
