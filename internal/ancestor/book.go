@@ -62,8 +62,8 @@ func (b *Book) Note(c git.Clean) error {
 
 // Base is what reality had at path at the fence. known says whether that is
 // known; then either absent is true, because nothing was there, or content and
-// mode are those of a regular file, or of a symlink (mode says which; content
-// is its target). Where it comes from git, of the permissions only those to
+// mode are those of a regular file, of a symlink (content is its target) or of a
+// directory (which has none): mode says which. Where it comes from git, of the permissions only those to
 // execute mean something: git keeps no others.
 //
 // Git never tells that nothing was there: what it does not track may have been

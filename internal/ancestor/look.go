@@ -24,13 +24,14 @@ const (
 // sight is what one look saw of a workspace. It tells more than one fence: each
 // thing comes with the time since when it is as it is.
 type sight struct {
-	root   string
-	index  *git.Index // nil where there is none
-	doubt  []string   // tracked, and not known to be as in the index
-	proven []late     // tracked and as in the index, since a fence that is of interest
-	loose  []file     // not known from git
-	walked int
-	seen   []bool // of index.Entries
+	root    string
+	index   *git.Index // nil where there is none
+	doubt   []string   // tracked, and not known to be as in the index
+	proven  []late     // tracked and as in the index, since a fence that is of interest
+	loose   []file     // not known from git
+	folders []folder
+	walked  int
+	seen    []bool // of index.Entries
 }
 
 // late is a path that became what it is not long ago.
@@ -78,7 +79,9 @@ func (w *watcher) look() error {
 	if index, err := git.ReadIndex(w.root); err == nil {
 		w.index, w.seen = index, make([]bool, len(index.Entries))
 	}
-	w.directory("", spot{since: movedAt(w.root), changed: top.mtime})
+	at := spot{since: movedAt(w.root), changed: top.mtime}
+	w.addFolder(".", info.Mode(), top, at)
+	w.directory("", at)
 	w.unvisited()
 	slices.Sort(w.doubt)
 	return w.ctx.Err()
@@ -133,7 +136,15 @@ func (w *watcher) enter(path string, e fs.DirEntry, in spot) {
 		return
 	}
 	if s, ok := stampOf(info); ok && s.Dev == w.dev {
-		w.directory(path, in.below(s))
+		at := in.below(s)
+		w.addFolder(path, info.Mode(), s, at)
+		w.directory(path, at)
+	}
+}
+
+func (w *watcher) addFolder(path string, mode fs.FileMode, s stamp, at spot) {
+	if len(w.folders) < maxFolders {
+		w.folders = append(w.folders, folder{path, mode, max(settled(s.Ctime), at.since)})
 	}
 }
 

@@ -42,10 +42,13 @@ func TestLookKeepsWhatGitDoesNotHave(t *testing.T) {
 	repo := newRepo(t, "echo 1 >clean; echo 1 >dirty; mkdir d out; echo 1 >d/clean; echo 1 >out/tracked; chmod +x d/clean; ln -s a l; echo '*.lfs filter=lfs' >.gitattributes; echo 1 >a.lfs; sleep 0.02; git add -A; sleep 0.02; git status >/dev/null")
 	root := repo.Root
 	sh(t, root, repo.Owner.Home, "echo 2 >dirty; echo 3 >d/untracked; chmod 600 d/untracked; echo 4 >a.o; echo 5 >out/x; echo 6 >secret; echo 6 >hidden; echo 6 >.env; echo 6 >d/tls.key; : >empty; echo 7 >\"$(printf 'd/\\377\\nx')\"; head -c 1048577 /dev/zero >large; git update-index --force-write-index")
+	if err := os.Chmod(root, 0o751); err != nil {
+		t.Fatal(err)
+	}
 	at := fence(t)
 	w := newSpace(root, repo.Owner)
 	b := looked(t, w, repo, at)
-	sh(t, root, repo.Owner.Home, "rm -r d out *.o; for f in clean dirty empty; do echo later >$f; done; git add -A; git commit -qm later; git gc -q")
+	sh(t, root, repo.Owner.Home, "chmod 700 .; rm -r d out *.o; for f in clean dirty empty; do echo later >$f; done; git add -A; git commit -qm later; git gc -q")
 	for range 2 {
 		want(t, b, root+"/clean", "-rw-r--r-- 1\n")
 		want(t, b, root+"/d/clean", "-rwxr-xr-x 1\n")
@@ -55,7 +58,9 @@ func TestLookKeepsWhatGitDoesNotHave(t *testing.T) {
 		want(t, b, root+"/a.o", "-rw-r--r-- 4\n")
 		want(t, b, root+"/empty", "-rw-r--r-- ")
 		want(t, b, root+"/d/\xff\nx", "-rw-r--r-- 7\n")
-		for _, name := range []string{"/out/x", "/secret", "/hidden", "/.env", "/d/tls.key", "/large", "/a.lfs", "/d", "", "/.git/HEAD", "/never"} {
+		want(t, b, root+"/d", "drwxr-xr-x ")
+		want(t, b, root, "drwxr-x--x ")
+		for _, name := range []string{"/out/x", "/secret", "/hidden", "/.env", "/d/tls.key", "/large", "/a.lfs", "/out", "/.git", "/.git/HEAD", "/never"} {
 			want(t, b, root+name, "unknown")
 		}
 		for name, right := range map[string]bool{"/clean": true, "/dirty": true, "/d/untracked": true, "/out/x": false, "/never": false} {
@@ -77,11 +82,13 @@ func TestALookServesSeveralFences(t *testing.T) {
 	os.Mkdir(root+"/d", 0o755)
 	write(t, root+"/d/f", "1")
 	os.Mkdir(root+"/e", 0o755)
+	os.Mkdir(root+"/g.d", 0o755)
 	write(t, root+"/e/f", "2")
 	first := fence(t)
 	write(t, root+"/f", "2")
 	os.Rename(root+"/d", root+"/old")
 	os.Rename(root+"/e", root+"/d")
+	os.Chmod(root+"/g.d", 0o711)
 	write(t, root+"/d/new", "") // and both of its times are the same again
 	second := fence(t)
 	early, late := Open(t.TempDir(), nil, first), Open(t.TempDir(), nil, second)
@@ -95,6 +102,10 @@ func TestALookServesSeveralFences(t *testing.T) {
 	want(t, late, root+"/f", "-rw-r----- 2")
 	want(t, early, root+"/d/f", "unknown") // it keeps its times, but it was not there
 	want(t, late, root+"/d/f", "-rw-r----- 2")
+	want(t, early, root+"/d", "unknown")
+	want(t, late, root+"/d", "drwxr-xr-x ")
+	want(t, early, root+"/g.d", "unknown")
+	want(t, late, root+"/g.d", "drwx--x--x ")
 }
 
 // What was copied once is not copied again, and lives as long as a box does

@@ -25,6 +25,9 @@ type seen struct {
 	// Index is the copy of git's. What it says is certain but for the exceptions.
 	Index  string          `json:"index,omitempty"`
 	Except forkbox.Strings `json:"except,omitempty"`
+	// Folders has the modes of directories; of the young ones they are not certain.
+	Folders string          `json:"folders,omitempty"`
+	Young   forkbox.Strings `json:"young,omitempty"`
 }
 
 func (b *Book) seenName() string { return fmt.Sprintf("seen-%d", b.at().UnixNano()) }
@@ -53,6 +56,7 @@ type sights struct {
 	dir    string
 	tables []map[string]place // of the packs
 	index  *git.Index         // nil where none is kept
+	folders
 }
 
 // looked reads what was seen, nil if nothing was or something of it is damaged.
@@ -84,8 +88,8 @@ func (s *sights) open() error {
 		}
 		s.tables = append(s.tables, places)
 	}
-	if s.Index == "" {
-		return nil
+	if err := s.openFolders(); err != nil || s.Index == "" {
+		return err
 	}
 	raw, err := os.ReadFile(filepath.Join(s.dir, filepath.Base(s.Index)))
 	if err != nil {
@@ -99,7 +103,10 @@ func (s *sights) open() error {
 // rel is a path as the record has it.
 func (s *sights) rel(path string) (string, bool) {
 	root := s.Root[0]
-	if path == root || !forkbox.Within(path, root) {
+	if path == root {
+		return ".", true
+	}
+	if !forkbox.Within(path, root) {
 		return "", false
 	}
 	return strings.TrimPrefix(strings.TrimPrefix(path, root), "/"), true
@@ -139,6 +146,9 @@ func (b *Book) sighted(ctx context.Context, path string) (content []byte, mode f
 	rel, ok := s.rel(path)
 	if !ok {
 		return nil, 0, false, nil
+	}
+	if mode, ok := s.folder(rel); ok {
+		return nil, mode, true, nil
 	}
 	if pack, at, ok := s.packed(rel); ok {
 		f, err := os.Open(filepath.Join(s.dir, pack))

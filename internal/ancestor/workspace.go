@@ -27,10 +27,11 @@ type Workspace struct {
 	// Hidden says which paths boxes do not see.
 	Hidden func(path string) bool
 
-	mu    sync.Mutex
-	kept  map[string]copied
-	packs []*shared // oldest first
-	index *shared   // the copy of git's
+	mu      sync.Mutex
+	kept    map[string]copied
+	packs   []*shared // oldest first
+	index   *shared   // the copy of git's
+	folders *shared   // the modes of the directories
 }
 
 // copied is a file whose content is in a pack.
@@ -76,6 +77,7 @@ func (w *Workspace) Look(ctx context.Context, books []*Book) error {
 		return err
 	}
 	w.copyIndex(s, books)
+	w.shareFolders(s, books)
 	for _, b := range books {
 		err = errors.Join(err, w.tell(b, s, have))
 	}
@@ -193,18 +195,7 @@ func (w *Workspace) copyIndex(s *sight, books []*Book) {
 		w.index = nil
 		return
 	}
-	name := indexPrefix + hash(s.index.Raw)[:32]
-	if w.index != nil && w.index.name == name && !w.index.lost() {
-		return
-	}
-	w.index = nil
-	home, err := inOne(books, func(to *os.File) (string, error) {
-		_, err := to.Write(s.index.Raw)
-		return name, err
-	})
-	if err == nil {
-		w.index = &shared{name: name, homes: []string{home}}
-	}
+	w.index = share(w.index, indexPrefix+hash(s.index.Raw)[:32], s.index.Raw, books)
 }
 
 const indexPrefix = "index-"
@@ -244,6 +235,9 @@ func (w *Workspace) tell(b *Book, s *sight, have []file) error {
 			}
 		}
 		slices.Sort(r.Except)
+	}
+	if w.folders != nil && w.folders.link(b.dir) {
+		r.Folders, r.Young = w.folders.name, s.youngFolders(fence)
 	}
 	return b.see(r)
 }

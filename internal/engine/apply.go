@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/git"
@@ -88,7 +89,8 @@ type application struct {
 	moves    bool            // directories are moved
 	flipping bool            // reality may have been touched
 	settled  []string        // that a sync had left undecided, and landed
-	dirs     map[string]bool // that something landed in
+	dirs     map[string]bool // that something landed in, and whether all that was done to each since the fence is the box's
+	began    time.Time
 	sweep    *scope.Sweep
 	goes     *held.Search // what is replaced, deleted or moved
 }
@@ -112,7 +114,7 @@ func (e *Engine) newApplication(ctx context.Context, h *handle, box forkbox.Box,
 		return nil, forkbox.Errorf(forkbox.Invalid, "apply", "hooks run for a commit, and none was asked for").
 			Hint("forkbox apply --commit --hooks %s", box.Name)
 	}
-	a := &application{Engine: e, h: h, box: box, spec: spec, view: view, hash: review.NewHash(), sweep: scope.NewSweep(view.Root), goes: held.NewSearch()}
+	a := &application{Engine: e, h: h, box: box, spec: spec, view: view, hash: review.NewHash(), sweep: scope.NewSweep(view.Root), goes: held.NewSearch(), began: e.fence()}
 	a.chosen = review.Choose(spec.Selection, spec.Hunks, newSorter(view.Root, box))
 	a.plan = &review.Plan{View: view, Spec: spec, Chosen: a.chosen, KeepOwner: review.Rootless()}
 	if inGit(view.Root) {
@@ -261,6 +263,18 @@ func (a *application) take(ctx context.Context, x *review.Entry, step review.Ste
 	return nil
 }
 
+// countDir remembers a directory that something lands in. The landing itself may
+// have touched it by now; before that only reality had.
+func (a *application) countDir(dir string) {
+	if _, counted := a.dirs[dir]; counted {
+		return
+	}
+	if a.dirs == nil {
+		a.dirs = map[string]bool{}
+	}
+	a.dirs[dir] = !a.view.DirDrifted(dir, a.began)
+}
+
 func (a *application) count(x *review.Entry, step review.Step) {
 	a.receipt.Paths++
 	*a.receipt.Stayed.Of(x.Scope)-- // until all are counted
@@ -275,10 +289,7 @@ func (a *application) count(x *review.Entry, step review.Step) {
 		a.receipt.Entries = append(a.receipt.Entries, step.Landed)
 	}
 	a.toCommit(x)
-	if a.dirs == nil {
-		a.dirs = map[string]bool{}
-	}
-	a.dirs[path.Dir(x.Path)] = true
+	a.countDir(path.Dir(x.Path))
 	if slices.Contains(a.box.Unresolved, x.Path) {
 		a.settled = append(a.settled, x.Path)
 	}
@@ -449,8 +460,10 @@ func (a *application) landed(ctx context.Context) (forkbox.Receipt, error) {
 			a.log.Warn("cannot keep a base", "box", a.box.ID, "error", err)
 		}
 	}
-	for dir := range a.dirs {
-		a.noteDir(a.box.ID, dir)
+	for dir, ours := range a.dirs {
+		if ours {
+			a.noteDir(a.box.ID, dir)
+		}
 	}
 	if err := a.settleUnresolved(ctx); err != nil {
 		return *r, err

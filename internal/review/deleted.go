@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"path"
+	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -97,6 +98,13 @@ type directory struct {
 func LookDir(name string) (id forkbox.Identity, there bool) {
 	d, there := lookDir(name)
 	return d.Identity, there
+}
+
+// DirDrifted says whether reality did something to a directory, or in it, after
+// the fence and before a time.
+func (v *View) DirDrifted(dir string, before time.Time) bool {
+	d, there := lookDir(dir)
+	return there && d.Ctime < before.UnixNano() && v.since(dir, d.Identity)
 }
 
 // replaced says whether reality may have another directory at a path than it

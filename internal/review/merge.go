@@ -60,6 +60,8 @@ func (t trio) mode() (mode fs.FileMode, known bool) {
 		return t.inBox.mode, true
 	case base == t.inBox.mode:
 		return t.reality.mode, true
+	case base.IsDir(): // git has none
+		return 0, false
 	case t.reality.mode&^exec != t.inBox.mode&^exec || sameMode(base, t.reality.mode) == sameMode(base, t.inBox.mode):
 		return 0, false
 	case sameMode(base, t.inBox.mode):

@@ -69,6 +69,8 @@ func (v *View) update(ctx context.Context, e *Entry) (*Update, error) {
 		return v.updateLost(e)
 	case e.Kind == forkbox.Renamed:
 		return v.updateMoved(e), nil
+	case v.onlyCopied(ctx, e):
+		return v.adoptReality(e)
 	case !e.Drifted:
 		return nil, nil
 	case e.Kind == forkbox.Deleted:
@@ -185,6 +187,9 @@ func (v *View) adoptReality(e *Entry) (*Update, error) {
 	old, err := e.Sides.Old()
 	if isNotExist(err) {
 		return &Update{Taken: true, Items: []land.Item{{Path: e.Path, Op: land.Remove}}}, nil
+	}
+	if err == nil && old.Mode.IsDir() && e.Kind == forkbox.Mode {
+		return &Update{Taken: true, Items: []land.Item{{Path: e.Path, Op: land.Attr, Node: old}}}, nil
 	}
 	if err != nil || old.Mode.IsDir() {
 		return nil, err

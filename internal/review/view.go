@@ -83,9 +83,9 @@ func (e *Entry) differs(attrs ...string) bool {
 }
 
 // Each yields the changes that are selected, and counts them all. What has
-// landed before is none.
+// landed before is none, nor is what reality did.
 func (v *View) Each(ctx context.Context, chosen *Chosen, yield func(*Entry) error) error {
-	return v.each(ctx, chosen, func(e *Entry) bool { return v.Landed(e) || v.neverSeen(e) }, yield)
+	return v.each(ctx, chosen, func(e *Entry) bool { return v.Landed(e) || v.neverSeen(e) || v.onlyCopied(ctx, e) }, yield)
 }
 
 // EachWith is Each with what has landed before.
@@ -195,6 +195,18 @@ func (v *View) Landed(e *Entry) bool {
 // own there, and has not deleted it.
 func (v *View) neverSeen(e *Entry) bool {
 	return e.Kind == forkbox.Deleted && v.ofReality(e.Path)
+}
+
+// onlyCopied says whether a directory differs because reality gave it another
+// mode: the box has it as it was at the fence, because something in it changed.
+// That reality's may not count as drift: an apply has touched it since.
+func (v *View) onlyCopied(ctx context.Context, e *Entry) bool {
+	if e.Kind != forkbox.Mode || e.Type != "dir" || e.differs("owner", "xattr") {
+		return false
+	}
+	base, known, err := v.base(ctx, e)
+	n, err2 := e.New()
+	return err == nil && err2 == nil && known && base.there && base.mode == n.Mode
 }
 
 // overUnseen says whether a box made something where reality had made something
