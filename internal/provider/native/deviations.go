@@ -42,6 +42,8 @@ var deviations = []deviation{
 		"parts it from its other names", always},
 	{forkbox.Deviation{What: "no cgroup namespace of one's own (ENOSPC), so no bwrap --unshare-all", Why: "through one, root in a box could reach the daemon's cgroup", See: securityPage},
 		"a cgroup namespace", onHost("/proc/self/ns/cgroup")},
+	{forkbox.Deviation{What: "no /proc of one's own in a sandbox inside a box (EPERM), so no bwrap --proc", Why: "parts of the box's /proc are covered, and the kernel mounts none that shows more", See: securityPage},
+		"a `/proc` of one's own", isRoot},
 	{forkbox.Deviation{What: "no keyrings (ENOSYS)", Why: "they are of the caller's session and know no namespaces", See: securityPage},
 		"keyrings", onHost("/proc/keys")},
 	{forkbox.Deviation{What: "no /dev/fuse", Why: "a filesystem whose answers the box gives could keep the daemon waiting", See: securityPage},

@@ -37,7 +37,7 @@ func TestDeviationsAreOfThisHost(t *testing.T) {
 	}
 	other := *p
 	other.rootless = !p.rootless
-	for words, withoutRoot := range map[string]bool{"EOVERFLOW": true, "EXDEV": true, "sudo": true, "/sys is": false, "real-time": false} {
+	for words, withoutRoot := range map[string]bool{"EOVERFLOW": true, "EXDEV": true, "sudo": true, "/sys is": false, "real-time": false, "bwrap --proc": false} {
 		if said(p, words) != (p.rootless == withoutRoot) || said(&other, words) == said(p, words) {
 			t.Errorf("that %q differs is told with root or without it alike", words)
 		}
@@ -54,5 +54,50 @@ func TestDeviationsAreOfThisHost(t *testing.T) {
 		if got := r.Sh("if " + script + " 2>/dev/null; then echo yes; else echo no; fi"); strings.TrimSpace(got) != "no" {
 			t.Errorf("%s works in a box", script)
 		}
+	}
+}
+
+// TestSandboxesInABox: what docs/SECURITY.md says of namespaces that a program in
+// a box makes for itself, as sandboxes do.
+func TestSandboxesInABox(t *testing.T) {
+	t.Parallel()
+	p, l := lab(t)
+	r := l.Start(l.Box())
+	for _, c := range []struct {
+		script string
+		works  bool
+	}{
+		{"unshare -Urmpiunf true", true},
+		{"unshare -Urm sh -c 'mount -t tmpfs none /mnt && mkdir /mnt/l /mnt/u /mnt/w && mount -t overlay none -o lowerdir=/mnt/l,upperdir=/mnt/u,workdir=/mnt/w /mnt'", true},
+		{"unshare -UrmpfC true", false},
+		{"unshare -Urmpf --mount-proc true", p.rootless}, // parts of a root box's /proc are covered
+		{"unshare -Urmpf sh -c 'mount --rbind /proc /proc'", true},
+	} {
+		got := strings.TrimSpace(r.Sh("if out=$(" + c.script + " 2>&1); then echo works; else echo \"no: $out\"; fi"))
+		if (got == "works") != c.works {
+			t.Errorf("%s: %s", c.script, got)
+		}
+	}
+}
+
+// TestExplain knows the words of programs that met what a box does not have, and
+// no others.
+func TestExplain(t *testing.T) {
+	for words, want := range map[string]string{
+		"touch: cannot touch 'x': Value too large for defined data type":                                       "without root",
+		"OSError: [Errno 75] Value too large":                                                                  "without root",
+		"Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?":    "a box does not reach",
+		"permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock": "a box does not reach",
+		"failed to connect to the docker API at unix:///var/run/docker.sock; check if the path is correct":     "a box does not reach",
+		"fuse: device not found, try 'modprobe fuse' first":                                                    "a box has no /dev/fuse",
+		"Cannot connect to the Docker daemon at tcp://127.0.0.1:2375. Is the docker daemon running?":           "",
+		"permission denied": "", "": "",
+	} {
+		if got := (&Provider{rootless: true}).Explain([]byte(words)); want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("%q is explained as %q", words, got)
+		}
+	}
+	if got := (&Provider{}).Explain([]byte("Value too large for defined data type")); got != "" {
+		t.Errorf("of root it is said that %s", got)
 	}
 }

@@ -19,6 +19,12 @@ var explanations = []explanation{
 		"without root, what another user owns, or whose group is not your primary one, cannot be changed in a box (EOVERFLOW, \"Value too large for defined data type\"): " +
 			"work on a copy of it, make it yours outside (chown, chgrp), or run forkbox as root; " + securityPage + " says why",
 		isRootless},
+	{[]string{"connect to the docker daemon at unix:", "docker daemon socket at unix:", "docker api at unix:", "unable to connect to podman socket"},
+		"a box does not reach the container engine of the host, as whoever speaks to it is root there: run docker outside, on what you applied; " + securityPage + " says more",
+		always},
+	{[]string{"fuse: device not found", "fuse: failed to open /dev/fuse", "/dev/fuse: no such file", "cannot open /dev/fuse"},
+		"a box has no /dev/fuse: use overlayfs in a user namespace of its own where that will do (unshare -Um), or run the command outside; " + securityPage + " says why",
+		always},
 }
 
 // Explain finds in the output of a command that failed what a box is the reason
