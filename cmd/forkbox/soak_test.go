@@ -327,6 +327,7 @@ func (s *soak) editBox(name string, f []string) {
 func (s *soak) rollback(box *soakBox, name string) {
 	s.fb("rollback", "-f", name)
 	last := box.snapshots[len(box.snapshots)-1].copy()
+	last.removed.add(box.own.without(last.own)) // which may have landed: then its next apply takes it away
 	box.own, box.removed, box.touched = last.own, last.removed, last.touched
 }
 
@@ -355,6 +356,11 @@ func (s *soak) sync(box *soakBox, name string) {
 	}
 	now := s.look(name)
 	box.own.drop(s.forgotten.without(now.lines())) // reality deleted what had landed
+	for _, r := range s.receipts {
+		if r.box != name {
+			box.own.drop(r.removed.without(now.lines())) // or another box did
+		}
+	}
 	box.undecided = err != nil
 	if err != nil {
 		box.told = s.real.lines()

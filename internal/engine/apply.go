@@ -131,6 +131,9 @@ func (e *Engine) newApplication(ctx context.Context, h *handle, box forkbox.Box,
 }
 
 func (a *application) run(ctx context.Context) (forkbox.Receipt, error) {
+	if err := a.leaveHalves(ctx); err != nil {
+		return forkbox.Receipt{}, err
+	}
 	if a.spec.DryRun {
 		err := a.stage(ctx)
 		if err == nil {

@@ -25,6 +25,11 @@ type Plan struct {
 	// Runs are the places that git runs, or learns from what to run, and why.
 	Runs map[string]string
 
+	// Stay are files that do not go, nor what they lie in: the box moved them to
+	// where they do not land. With StayAll nothing goes.
+	Stay    []string
+	StayAll bool
+
 	Conflicts []forkbox.Caution
 	Cautions  []forkbox.Caution
 	Left      int // changes that were selected and are not landed
@@ -72,6 +77,10 @@ func (p *Plan) Next(ctx context.Context, e *Entry) (Step, error) {
 		p.Left++
 		return Step{}, nil
 	}
+	if p.stays(e) {
+		p.Left++
+		return Step{}, nil
+	}
 	if err := p.caution(e); err != nil {
 		return Step{}, err
 	}
@@ -81,6 +90,13 @@ func (p *Plan) Next(ctx context.Context, e *Entry) (Step, error) {
 	}
 	s.Landed.Path, s.Landed.Kind = e.Path, e.Kind
 	return s, p.tag(e, &s)
+}
+
+func (p *Plan) stays(e *Entry) bool {
+	if e.Kind != forkbox.Deleted && (e.Kind != forkbox.Type || !e.OldMode.IsDir()) {
+		return false
+	}
+	return p.StayAll || slices.ContainsFunc(p.Stay, func(path string) bool { return forkbox.Within(path, e.Path) })
 }
 
 // covered is where something was mounted over what a box changed.
