@@ -54,7 +54,7 @@ func TestSoakNothingIsLost(t *testing.T) {
 
 func soakSize(t *testing.T) (count int, first uint64) {
 	t.Helper()
-	count, first = 20, 1
+	count, first = 100, 1
 	if text := os.Getenv(soakVar); text != "" {
 		first = uint64(time.Now().UnixNano()) % 1e9
 		n, err := strconv.Atoi(text)
