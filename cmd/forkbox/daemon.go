@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -108,10 +109,25 @@ func daemonFailure(why error, log string, from int64) error {
 		return why
 	}
 	e := forkbox.Errorf(forkbox.Unavailable, "start the daemon", "%w", why)
-	for _, line := range tail(log, from, 6) {
+	lines := tail(log, from, 6)
+	for _, line := range lines {
 		e.Hint("%s", line)
 	}
+	if len(lines) == 0 && hasNoRoom(filepath.Dir(log)) {
+		return e.Hint("the disk is full, and it could not even write why: free some space on that of %s", filepath.Dir(log))
+	}
 	return e.Hint("the whole log: %s", log)
+}
+
+// hasNoRoom says whether nothing can be written to the disk of a directory.
+func hasNoRoom(dir string) bool {
+	f, err := os.CreateTemp(dir, ".room-")
+	if err == nil {
+		_, err = f.Write(make([]byte, 64<<10))
+		f.Close()
+		os.Remove(f.Name())
+	}
+	return errors.Is(err, syscall.ENOSPC)
 }
 
 // tail is the last lines of a file's part from an offset on.
@@ -125,6 +141,9 @@ func tail(path string, from int64, lines int) []string {
 		from = max(from, info.Size()-16<<10)
 	}
 	text, _ := io.ReadAll(io.NewSectionReader(f, from, 16<<10))
+	if strings.TrimSpace(string(text)) == "" {
+		return nil
+	}
 	all := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return all[max(0, len(all)-lines):]
 }

@@ -42,7 +42,7 @@ func (p policies) Admit(now engine.Committed, want engine.Want) engine.Verdict {
 	if err != nil {
 		return engine.Verdict{Why: "it is not known how the host does: " + err.Error(), Wait: true}
 	}
-	all := policy.Committed{Running: now.Running, Memory: now.Memory, CPUs: now.CPUs, ByUser: map[int]policy.UserCommitted{}}
+	all := policy.Committed{Running: now.Running, Paused: now.Paused, Memory: now.Memory, CPUs: now.CPUs, ByUser: map[int]policy.UserCommitted{}}
 	for uid, u := range now.ByUser {
 		all.ByUser[uid] = policy.UserCommitted(u)
 	}

@@ -28,13 +28,16 @@ func (q *queue) committed() Committed {
 // run adds a box that runs.
 func (now *Committed) run(c commitment) {
 	now.Running, now.Memory, now.CPUs = now.Running+1, now.Memory+c.memory, now.CPUs+c.cpus
+	if c.paused {
+		now.Paused++
+	}
 	u := now.ByUser[c.uid]
 	u.Running, u.Memory, u.CPUs = u.Running+1, u.Memory+c.memory, u.CPUs+c.cpus
 	now.ByUser[c.uid] = u
 }
 
 func commitmentOf(uid int, p forkbox.Policy) commitment {
-	return commitment{uid, limitIn(p, forkbox.Memory), limitIn(p, forkbox.CPUs)}
+	return commitment{uid: uid, memory: limitIn(p, forkbox.Memory), cpus: limitIn(p, forkbox.CPUs)}
 }
 
 // limitIn is a limit, or nothing where there is none.
@@ -46,11 +49,18 @@ func limitIn(p forkbox.Policy, r forkbox.Resource) int64 {
 	return v
 }
 
-// runs notes that a box runs.
+// runs notes that a box runs, with what it may use now and whether it is paused.
 func (q *queue) runs(box forkbox.Box) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.running[box.ID] = commitmentOf(box.Owner.UID, box.Policy)
+	q.run(box)
+}
+
+// run is runs for a caller that holds mu.
+func (q *queue) run(box forkbox.Box) {
+	c := commitmentOf(box.Owner.UID, box.Policy)
+	c.paused = box.Paused != ""
+	q.running[box.ID] = c
 }
 
 // rests notes that a box does not run any more.
@@ -130,7 +140,7 @@ func (q *queue) change(was, now forkbox.Box, running bool) {
 	o.disk += limitIn(now.Policy, forkbox.Disk) - limitIn(was.Policy, forkbox.Disk)
 	q.owned[now.Owner.UID] = o
 	if running {
-		q.running[now.ID] = commitmentOf(now.Owner.UID, now.Policy)
+		q.run(now)
 	}
 }
 

@@ -71,6 +71,7 @@ func (e *Engine) pause(ctx context.Context, h *handle, a *attached, g forkbox.Go
 		return err
 	}
 	h.govern(a, *box)
+	e.queue.runs(*box)
 	e.tell(*box, forkbox.EventPaused, "", why)
 	return nil
 }
@@ -88,6 +89,7 @@ func (e *Engine) resume(ctx context.Context, h *handle, g forkbox.Governed, box 
 	}
 	if a := h.current(); a != nil {
 		h.govern(a, *box)
+		e.queue.runs(*box)
 	}
 	e.tell(*box, forkbox.EventResumed, "", why)
 	return nil
@@ -127,8 +129,11 @@ func notPaused(op string, box forkbox.Box) error {
 	if box.Paused == "" {
 		return nil
 	}
-	return forkbox.Errorf(forkbox.Busy, op, "%s is paused: %s", box.Name, box.Paused).
-		Hint("let it go on: forkbox resume %s", box.Name)
+	paused := forkbox.Errorf(forkbox.Busy, op, "%s is paused: %s", box.Name, box.Paused)
+	if strings.HasPrefix(box.Paused, reserved) {
+		return paused.Hint("free some: forkbox gc, or forkbox rm BOX; it then goes on by itself")
+	}
+	return paused.Hint("let it go on: forkbox resume %s", box.Name)
 }
 
 // regoverned has a box that was found running be as the ledger says: an engine

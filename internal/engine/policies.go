@@ -18,9 +18,11 @@ type Policies interface {
 	Patience() time.Duration
 }
 
-// Committed is what boxes that run, or are about to, may use at most.
+// Committed is what boxes that run, or are about to, may use at most. Paused is
+// how many of those that run stand still.
 type Committed struct {
 	Running      int
+	Paused       int
 	Memory, CPUs int64
 	ByUser       map[int]UserCommitted
 }

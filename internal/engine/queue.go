@@ -30,6 +30,7 @@ func newQueue(p Policies) *queue {
 type commitment struct {
 	uid          int
 	memory, cpus int64
+	paused       bool
 }
 
 // ownership is what an owner has, running or at rest.

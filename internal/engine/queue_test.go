@@ -147,6 +147,16 @@ func TestCommitted(t *testing.T) {
 	want(both(2, 2, 6<<30, 1500, 6<<30))
 	w.again() // it is counted anew
 	want(both(2, 2, 6<<30, 1500, 6<<30))
+	_, err = w.Pause(t.Context(), ada, "b")
+	check(t, err)
+	paused := both(2, 2, 6<<30, 1500, 6<<30)
+	paused.Paused = 1
+	want(paused)
+	w.again()
+	want(paused)
+	_, err = w.Resume(t.Context(), ada, "b")
+	check(t, err)
+	want(both(2, 2, 6<<30, 1500, 6<<30))
 	w.host.instance(a.ID).die(false)
 	w.eventually("it is not counted", func() bool { return now().Running == 1 })
 	want(both(2, 1, 2<<30, 1500, 6<<30))

@@ -71,7 +71,7 @@ func (l *Landing) prepare(ctx context.Context) error {
 	if err == nil {
 		err = syncFile(l.dir)
 	}
-	return forkbox.Wrap(opLand, err)
+	return wrap(opLand, err)
 }
 
 // cancellable has a visitor stop when ctx ends.
@@ -95,7 +95,7 @@ func (l *Landing) undoAll(cause error) error {
 	case len(torn) > 0:
 		return tornError(opLand, cause, torn)
 	}
-	return forkbox.Wrap(opLand, cause)
+	return wrap(opLand, cause)
 }
 
 // tornError says why something failed, and what could not be put back then.

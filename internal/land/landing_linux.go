@@ -73,7 +73,7 @@ func (s *site) create() error {
 	if err != nil && s.dir != nil {
 		s.forget()
 	}
-	return forkbox.Wrap(opLand, err)
+	return wrap(opLand, err)
 }
 
 func (s *site) createJournals() (err error) {
@@ -120,7 +120,7 @@ func (l *Landing) Stage(ctx context.Context, it Item) (sum [32]byte, err error) 
 		err = l.lookBelow(r, &it)
 	}
 	if err == nil {
-		err = forkbox.Wrap(opLand, l.plan.addRecord(*r))
+		err = wrap(opLand, l.plan.addRecord(*r))
 	}
 	if err != nil {
 		l.broken = err

@@ -25,9 +25,9 @@ func (s *site) conclude(to stage, name string, look func(*record) (left, error))
 		err = s.writeLeft(name, look)
 	}
 	if err != nil {
-		return forkbox.Wrap(opLand, err)
+		return wrap(opLand, err)
 	}
-	return forkbox.Wrap(opLand, mark(s.dir, marker{Stage: to, Bytes: bytes, Discard: !s.cfg.Keep}))
+	return wrap(opLand, mark(s.dir, marker{Stage: to, Bytes: bytes, Discard: !s.cfg.Keep}))
 }
 
 // writeLeft records what is at every path, and in every slot.

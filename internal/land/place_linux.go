@@ -115,7 +115,7 @@ func (s *site) notePlace(p *place) error {
 	if err := s.noted.add(&note); err != nil {
 		return err
 	}
-	return forkbox.Wrap(opLand, s.noted.sync())
+	return wrap(opLand, s.noted.sync())
 }
 
 // furnish prepares a staging directory that was just made. Until its inode is

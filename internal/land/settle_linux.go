@@ -17,7 +17,7 @@ func (s *site) discard() error {
 	if err := s.who.do(s.clearPlaces); err != nil {
 		return err
 	}
-	return forkbox.Wrap(opLand, s.forget())
+	return wrap(opLand, s.forget())
 }
 
 // clearOld removes the staging directories with the old objects in them. The
@@ -147,7 +147,7 @@ func (s *site) settle(keep bool) error {
 	if err := s.clearOld(); err != nil {
 		return err
 	}
-	return forkbox.Wrap(opLand, s.forget())
+	return wrap(opLand, s.forget())
 }
 
 // settleUndone tidies up after an undo. A name that was put for a file which
@@ -193,7 +193,7 @@ func (s *site) stow() error {
 		err = s.stowPlace(p, parent)
 		unix.Close(parent)
 		if err != nil && !errors.Is(err, unix.EXDEV) && !refused(err) {
-			return forkbox.Wrap(opLand, err)
+			return wrap(opLand, err)
 		}
 	}
 	return nil

@@ -131,6 +131,18 @@ func failed(op, p string, err error) error {
 	return forkbox.Errorf(forkbox.Internal, op, "%q: %w", p, err).About(p, err.Error())
 }
 
+// wrap is [forkbox.Wrap] for what is not about one path. That a disk is full
+// comes from the store's as well as from that of the tree.
+func wrap(op string, err error) error {
+	var known *forkbox.Error
+	if errors.As(err, &known) || !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) {
+		return forkbox.Wrap(op, err)
+	}
+	return forkbox.Errorf(forkbox.Internal, op, "%w", err).
+		Hint("free some: forkbox gc, or forkbox rm BOX; forkbox du says what takes it").
+		Hint("if the store has room, the disk of what is to change has none")
+}
+
 func conflict(op, p, why string) error {
 	return forkbox.Errorf(forkbox.Conflict, op, "%q: %s", p, why).About(p, why)
 }

@@ -29,23 +29,23 @@ func Undo(ctx context.Context, cfg Config, force func(path string) bool) error {
 		return forkbox.Errorf(forkbox.NotFound, opUndo, "there is no landing in %s", cfg.Dir)
 	}
 	if err != nil {
-		return forkbox.Wrap(opUndo, err)
+		return wrap(opUndo, err)
 	}
 	defer s.close()
 	if err := s.undoable(); err != nil {
 		return err
 	}
 	if err := s.openPlaces(); err != nil {
-		return forkbox.Wrap(opUndo, err)
+		return wrap(opUndo, err)
 	}
-	return forkbox.Wrap(opUndo, s.undo(ctx, force))
+	return wrap(opUndo, s.undo(ctx, force))
 }
 
 func (s *site) undoable() error {
 	m, err := readMarker(s.cfg.Dir)
 	switch {
 	case err != nil:
-		return forkbox.Wrap(opUndo, err)
+		return wrap(opUndo, err)
 	case m.Expired:
 		return forkbox.Errorf(forkbox.Conflict, opUndo, "what was there before is no longer kept")
 	case m.Stage == undone:

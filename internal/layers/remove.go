@@ -36,7 +36,11 @@ func (s *Store) remove(ctx context.Context, path, name string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	return removeTree(ctx, s.trash(), name)
+	if err := removeTree(ctx, s.trash(), name); err != nil {
+		return err
+	}
+	giveBack(s.trash())
+	return nil
 }
 
 // Bin takes what is to be deleted, by a rename. [Store.EmptyTrash] deletes it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -35,7 +36,7 @@ func removeTree(ctx context.Context, dir, name string) error {
 	if err := unlink(parent, name); !errors.Is(err, unix.EISDIR) {
 		return err
 	}
-	if deleteSubvolume(parent, name) {
+	if deleteSubvolume(ctx, parent, name) {
 		return nil
 	}
 	top, err := enter(parent, name)
@@ -75,7 +76,7 @@ func (r *remover) remove(dir int, name string, depth int) error {
 		return err
 	}
 	// The top of a box is a subvolume at times; what a box makes never is.
-	if depth == 0 && deleteSubvolume(dir, name) {
+	if depth == 0 && deleteSubvolume(r.ctx, dir, name) {
 		return nil
 	}
 	sub, err := enter(dir, name)
@@ -184,4 +185,25 @@ func gone(err error) error {
 		return nil
 	}
 	return err
+}
+
+// giveBack has the room of what was removed be there for the next who asks,
+// where there is little: btrfs gives it back with its next transaction, which may
+// be half a minute later.
+func giveBack(trash string) {
+	dir, err := os.Open(trash)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	if crowded(int(dir.Fd())) {
+		_ = unix.Syncfs(int(dir.Fd()))
+	}
+}
+
+// crowded says whether a directory is on a btrfs that has little room left. On
+// other filesystems what is removed is gone at once.
+func crowded(dir int) bool {
+	var st unix.Statfs_t
+	return unix.Fstatfs(dir, &st) == nil && uint32(st.Type) == unix.BTRFS_SUPER_MAGIC && st.Bavail < st.Blocks/8
 }

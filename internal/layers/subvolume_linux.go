@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -79,7 +80,7 @@ func inParent(path string, do func(dir int, name string) error) error {
 // it is a subvolume and we may. Who is not root may only where the filesystem
 // is mounted with user_subvol_rm_allowed; to empty and remove it as if it were
 // a directory is allowed since Linux 4.18.
-func deleteSubvolume(parent int, name string) (done bool) {
+func deleteSubvolume(ctx context.Context, parent int, name string) (done bool) {
 	var st unix.Stat_t
 	err := unix.Fstatat(parent, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil || st.Ino != volumeRoot || st.Mode&unix.S_IFMT != unix.S_IFDIR {
@@ -91,7 +92,21 @@ func deleteSubvolume(parent int, name string) (done bool) {
 		return false
 	}
 	defer unix.Close(dir)
+	if crowded(dir) {
+		drainSubvolume(ctx, dir, name)
+	}
 	return volumeIoctl(dir, ioctlDeleteVolume, name, 0) == nil
+}
+
+// drainSubvolume deletes what is in a subvolume, as far as it can: btrfs deletes
+// a whole one later, when it has the time, and its room is wanted now.
+func drainSubvolume(ctx context.Context, parent int, name string) {
+	top, err := enter(parent, name)
+	if err != nil {
+		return
+	}
+	defer unix.Close(top)
+	_ = (&remover{ctx: ctx, top: top}).drain(top, 1)
 }
 
 func isSubvolume(dir string) bool {

@@ -27,8 +27,10 @@ func connect(path string) (write, read *sql.DB, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := private(path); err != nil {
-		return nil, nil, err
+	for _, file := range []string{path, path + "-wal", path + "-shm"} {
+		if err := private(file); err != nil {
+			return nil, nil, err
+		}
 	}
 	if write, err = sql.Open("sqlite", source(path, false)); err != nil {
 		return nil, nil, err
@@ -43,13 +45,14 @@ func connect(path string) (write, read *sql.DB, err error) {
 	return write, read, nil
 }
 
-// private makes the file before SQLite does: it holds environment variables,
-// and SQLite gives its log and index files the mode of this one.
+// private makes a file of the ledger before SQLite does: it holds environment
+// variables, and is to be written in place.
 func private(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
+	writeInPlace(f)
 	return errors.Join(f.Chmod(0o600), f.Close())
 }
 

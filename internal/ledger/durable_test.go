@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(victim); path != "" {
 		writeUntilKilled(path)
 	}
+	if path := os.Getenv(keeping); path != "" {
+		keep(path)
+	}
 	os.Exit(m.Run())
 }
 

@@ -128,7 +128,8 @@ func failed(op string, err error) error {
 	e := forkbox.Errorf(forkbox.Internal, op, "the ledger failed: %w", err)
 	switch resultCode(err) & 0xff {
 	case sqlite3.SQLITE_FULL:
-		e.Hint("the disk is full: free some space where the ledger lies")
+		e.Hint("free some: forkbox gc, or forkbox rm BOX; forkbox du says what takes it").
+			Hint("if that fails too, free some space on the disk that the ledger lies on")
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
 		e.Hint("the ledger is damaged: restore it from a backup")
 	case sqlite3.SQLITE_READONLY:

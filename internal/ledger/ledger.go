@@ -11,6 +11,7 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"syscall"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -36,7 +37,7 @@ var _ forkbox.Ledger = (*SQLite)(nil)
 // older one up to date.
 func Open(ctx context.Context, path string) (*SQLite, error) {
 	l, err := open(ctx, path)
-	if noRoom(err) && makeRoom(path+"-wal") {
+	for noRoom(err) && takeSpare(path) {
 		l, err = open(ctx, path)
 	}
 	if err != nil {
@@ -99,6 +100,8 @@ func openError(path string, err error) error {
 		return e.Hint("another program has it open and locked: end that one, and try again")
 	case code == sqlite3.SQLITE_READONLY || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
 		return e.Hint("it must be on a disk that can be written, and writable by you")
+	case noRoom(err) && roomAt(filepath.Dir(path)) < spareSize:
+		return e.Hint("the disk is full: free some space on that of %s, and try again", filepath.Dir(path))
 	}
 	return e.Hint("the directory must exist and be writable by you")
 }

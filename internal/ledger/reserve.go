@@ -4,12 +4,23 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 )
 
-// reserve is how much room the ledger keeps for itself in its log, so that on a
-// full disk what takes the space can still be removed: each removal is written
-// down first. The log is written back to the ledger at half of this.
-const reserve = 8 << 20
+// On a full disk what takes the space can still be removed, although each
+// removal is written down first, and a daemon can begin. Three things see to it:
+// the log keeps its room (reserve); on btrfs, which writes nothing twice at the
+// same place, the ledger's files are told to (writeInPlace); and what SQLite makes anew
+// whenever the ledger is opened takes the room of a spare file (takeSpare).
+const (
+	// reserve is the room of the log, which is written back to the ledger at
+	// half of this.
+	reserve = 8 << 20
+	// A start takes some 100 KiB. Several may fail before the owner has made
+	// room, and others may be faster at what one gave back.
+	spares    = 4
+	spareSize = 1 << 20
+)
 
 // keepReserve has the log keep its size, and gives it the reserve where the disk
 // has plenty. Without it everything works until the disk is full.
@@ -33,7 +44,25 @@ func (l *SQLite) keepReserve(ctx context.Context) error {
 		return err
 	}
 	setAside(l.path+"-wal", reserve)
+	for n := range spares {
+		setAside(spare(l.path, n), spareSize)
+	}
 	return nil
+}
+
+// spare is a file that is nothing but room.
+func spare(ledger string, n int) string { return ledger + "-spare" + strconv.Itoa(n) }
+
+// takeSpare gives the room of one spare file back to the disk. It says whether
+// there was one.
+func takeSpare(ledger string) bool {
+	for n := range spares {
+		if os.Remove(spare(ledger, n)) == nil {
+			settle(ledger)
+			return true
+		}
+	}
+	return false
 }
 
 // writtenBack says whether all that the log has is in the ledger itself.
@@ -55,24 +84,4 @@ func blank(log string) error {
 	}
 	_, err = f.WriteAt(make([]byte, 32), 0) // its header
 	return errors.Join(err, f.Close())
-}
-
-// makeRoom gives half of the reserve back: to begin on a full disk takes some.
-// It says whether there was any to give. A log that has something stays as it
-// is.
-func makeRoom(log string) bool {
-	f, err := os.OpenFile(log, os.O_RDWR, 0)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	header := make([]byte, 32)
-	info, err := f.Stat()
-	if err != nil || info.Size() < reserve {
-		return false
-	}
-	if _, err := f.ReadAt(header, 0); err != nil || string(header) != string(make([]byte, 32)) {
-		return false
-	}
-	return f.Truncate(reserve/2) == nil
 }

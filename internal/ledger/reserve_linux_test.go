@@ -52,16 +52,21 @@ func goes(t *testing.T, l *SQLite, b forkbox.Box) {
 	noError(t, l.DeleteBox(t.Context(), b.ID))
 }
 
+// fillDisk leaves nothing. Filesystems that decide late what goes where find
+// something more once they have.
 func fillDisk(t *testing.T, dir string) {
 	t.Helper()
-	f, err := os.Create(filepath.Join(dir, "filler"))
+	f, err := os.OpenFile(filepath.Join(dir, "filler"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	noError(t, err)
 	defer f.Close()
-	for err == nil {
-		_, err = f.Write(make([]byte, 4096))
-	}
-	if !errors.Is(err, syscall.ENOSPC) {
-		t.Fatal(err)
+	for _, size := range []int{1 << 20, 4096, 4096} {
+		for err = nil; err == nil; {
+			_, err = f.Write(make([]byte, size))
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+		settle(f.Name())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 // limits.
 type Committed struct {
 	Running      int
+	Paused       int // of those that run
 	Memory, CPUs int64
 	ByUser       map[int]UserCommitted // by uid
 }

@@ -67,11 +67,12 @@ func (c Config) memoryLeft(load hostload.Load, _ Committed, _ Want) Verdict {
 }
 
 // diskLeft has whoever is alone be told at once: a box that runs may end and be
-// removed, but those at rest lie where they lie.
+// removed, but those at rest lie where they lie, and those that were paused to
+// save what is left go on only when there is more.
 func (c Config) diskLeft(load hostload.Load, now Committed, _ Want) Verdict {
 	v := c.diskFree(load)
 	if v.Wait {
-		v.Stuck = now.Running == 0
+		v.Stuck = now.Running == now.Paused
 		v.Remedy = "free some: forkbox gc, or forkbox rm BOX; forkbox du says what takes it"
 	}
 	return v

@@ -107,10 +107,11 @@ func TestFullDiskIsAPersonsToFree(t *testing.T) {
 	full := hostload.Load{DiskTotal: 100 * gib, InodesTotal: 1000, InodesFree: 1000}
 	noFiles := hostload.Load{DiskTotal: 100 * gib, DiskFree: 50 * gib, InodesTotal: 1000}
 	for _, load := range []hostload.Load{full, noFiles} {
-		for running, stuck := range []bool{true, false, false} {
-			v := Config{Reserve: Reserve{Disk: Share{Percent: 10}}}.Admit(load, Committed{Running: running}, Want{Owner: alice, New: true})
+		for now, stuck := range map[[2]int]bool{{0, 0}: true, {1, 0}: false, {2, 0}: false, {2, 1}: false, {2, 2}: true} {
+			committed := Committed{Running: now[0], Paused: now[1]}
+			v := Config{Reserve: Reserve{Disk: Share{Percent: 10}}}.Admit(load, committed, Want{Owner: alice, New: true})
 			if v.OK || !v.Wait || v.Stuck != stuck || !strings.Contains(v.Remedy, "forkbox gc") {
-				t.Errorf("with %d running: %+v", running, v)
+				t.Errorf("with %d running, %d of them paused: %+v", now[0], now[1], v)
 			}
 		}
 	}

@@ -127,5 +127,6 @@ func (w *answerWriter) fail(err error) {
 func toError(err error) *forkbox.Error {
 	var e *forkbox.Error
 	errors.As(forkbox.Wrap("answer", err), &e)
+	hintRoom(e, err)
 	return e
 }

@@ -101,7 +101,7 @@ func (p *Provider) checkStore() forkbox.Check {
 		c.Status = forkbox.Warn
 		c.Remedy = "overlayfs cannot write to NFS: set FORKBOX_HOME to a local disk"
 	case free < 1<<30:
-		c.Status, c.Remedy = forkbox.Warn, "less than 1 GiB is free for what boxes write"
+		c.Status, c.Remedy = forkbox.Warn, "less than 1 GiB is free for what boxes write; forkbox gc and forkbox rm BOX free some, forkbox du says what takes it"
 	}
 	return c
 }
