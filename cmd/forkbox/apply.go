@@ -26,7 +26,8 @@ shows them. -i asks hunk by hunk, as git add -p does.
 
 What deserves a second look (setuid, git hooks, shell profiles, cron, …; deletions
 outside the workspace, of large directories or many files; any change in /etc, /usr,
-/boot, /lib) is named, and needs a yes: at the terminal, or with --yes.
+/boot, /lib, or outside the workspace of what a package owns) is named, and needs a
+yes: at the terminal, or with --yes. Packages are those of dpkg and apk, not of rpm.
 
 Where reality changed the same file since the fork, both are merged. Where that
 conflicts nothing lands, unless --conflict says what does: theirs is the box's

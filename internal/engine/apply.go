@@ -12,6 +12,7 @@ import (
 	"github.com/forkbox/forkbox/internal/git"
 	"github.com/forkbox/forkbox/internal/held"
 	"github.com/forkbox/forkbox/internal/land"
+	"github.com/forkbox/forkbox/internal/owned"
 	"github.com/forkbox/forkbox/internal/review"
 	"github.com/forkbox/forkbox/internal/scope"
 )
@@ -213,6 +214,10 @@ func (a *application) open(ctx context.Context) error {
 	return nil
 }
 
+// ownersHere asks the packages of this machine. Only an apply that changes what
+// was there outside the workspace waits for that.
+func ownersHere(paths []string) map[string][]string { return owned.By("/", paths) }
+
 // stage goes through the changes and prepares each.
 func (a *application) stage(ctx context.Context) error {
 	err := a.view.Each(ctx, a.chosen, func(x *review.Entry) error {
@@ -225,7 +230,7 @@ func (a *application) stage(ctx context.Context) error {
 		}
 		return err
 	})
-	a.receipt.Hash, a.receipt.Cautions = a.hash.String(), slices.Concat(a.spec.Cautions, a.plan.Cautions, a.sweep.Cautions())
+	a.receipt.Hash, a.receipt.Cautions = a.hash.String(), slices.Concat(a.spec.Cautions, a.plan.Cautions, a.sweep.Cautions(ownersHere))
 	a.receipt.Left = a.plan.Left
 	all := a.view.Summary
 	a.receipt.Stayed.Workspace += all.Workspace.Total

@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/forkbox/forkbox"
 )
 
 // What a landing or an undo took away is compared, when all of it is done, with

@@ -19,6 +19,7 @@ type Sweep struct {
 	whole   []forkbox.Caution // directories of the workspace
 	lost    int               // paths of the workspace that go
 	changed map[string]touched
+	had     []string // outside the workspace, what was there before and is not as it was
 }
 
 // touched are changes below one of the system's directories.
@@ -26,6 +27,10 @@ type touched struct {
 	n     int
 	first string
 }
+
+// Owners names, of the paths that it is asked for, those that packages own, and
+// the packages.
+type Owners func(paths []string) map[string][]string
 
 // NewSweep is for one apply of a box with that workspace.
 func NewSweep(root string) *Sweep { return &Sweep{root: root, changed: map[string]touched{}} }
@@ -37,6 +42,8 @@ const (
 	largeDirectory = 10
 	// manyPaths of the workspace are not deleted in passing.
 	manyPaths = 100
+	// mostAsked bounds of how many paths the packages are asked for.
+	mostAsked = 10000
 )
 
 // systemDirs are what the machine is made of.
@@ -55,6 +62,7 @@ func (s *Sweep) Add(c forkbox.Change) {
 			s.delete(c.From, c.Entries)
 		}
 	}
+	s.ask(c)
 	if c.Kind == forkbox.Deleted {
 		return
 	}
@@ -64,6 +72,21 @@ func (s *Sweep) Add(c forkbox.Change) {
 			t.first = c.Path
 		}
 		s.changed[dir] = t
+	}
+}
+
+// ask remembers what a package may own. A directory that only has another mode
+// is as much there as before.
+func (s *Sweep) ask(c forkbox.Change) {
+	p := c.Path
+	switch {
+	case c.Kind == forkbox.Renamed:
+		p = c.From
+	case c.Kind == forkbox.Added, c.Type == "dir" && c.Kind != forkbox.Deleted:
+		return
+	}
+	if p != "" && !s.works(p) && len(s.had) < mostAsked {
+		s.had = append(s.had, p)
 	}
 }
 
@@ -99,9 +122,17 @@ func (s *Sweep) system(p string) string {
 	return ""
 }
 
-// Cautions are what was found, in an order that does not vary.
-func (s *Sweep) Cautions() []forkbox.Caution {
+// Cautions are what was found, in an order that does not vary. Nobody is asked
+// who owns what as long as nothing outside the workspace is other than before.
+func (s *Sweep) Cautions(owners Owners) []forkbox.Caution {
+	var by map[string][]string
+	if len(s.had) > 0 {
+		by = owners(s.had)
+	}
 	list := slices.Clone(s.deleted)
+	for i, c := range list {
+		list[i].Why += ownedBy(by[c.Path])
+	}
 	if s.more > 0 {
 		list = append(list, forkbox.Caution{Path: "/", Why: fmt.Sprintf("%d more paths are deleted outside the workspace", s.more)})
 	}
@@ -113,12 +144,12 @@ func (s *Sweep) Cautions() []forkbox.Caution {
 		switch t := s.changed[dir]; t.n {
 		case 0:
 		case 1:
-			list = append(list, forkbox.Caution{Path: t.first, Why: "a change of the system, in " + dir})
+			list = append(list, forkbox.Caution{Path: t.first, Why: "a change of the system, in " + dir + ownedBy(by[t.first])})
 		default:
-			list = append(list, forkbox.Caution{Path: dir, Why: fmt.Sprintf("%d changes of the system in it, %s the first", t.n, strings.ToValidUTF8(t.first, "?"))})
+			list = append(list, forkbox.Caution{Path: dir, Why: fmt.Sprintf("%d changes of the system in it, %s the first", t.n, strings.ToValidUTF8(t.first, "?")) + ownedBy(s.inside(dir, by))})
 		}
 	}
-	return list
+	return append(list, s.packaged(by)...)
 }
 
 func withBelow(n int) string {
