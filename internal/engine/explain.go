@@ -26,7 +26,8 @@ const explainTail = 16 << 10
 
 // explain notes with an exec that failed why that may be. A caller who does not
 // wait does not read it, and then somebody who does shall. An exec that succeeded
-// is not looked at: it is on the way of every command.
+// is not looked at: it is on the way of every command. Decision 33 says why by its
+// words.
 func (e *Engine) explain(h *handle, a *attached, id string, exit forkbox.Exit) {
 	if exit.Cause != forkbox.CauseExited || exit.Code == 0 {
 		return
