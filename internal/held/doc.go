@@ -5,6 +5,7 @@ package held
 
 import (
 	"path"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 )
@@ -12,7 +13,18 @@ import (
 // stores are the directories of databases, by a file that each of them has.
 // Such a directory is one thing: a server that runs on it may open any file of
 // it at any moment.
-var stores = []string{"PG_VERSION", "ibdata1", "WiredTiger"}
+var stores = []string{"PG_VERSION", "ibdata1", "aria_log_control", "WiredTiger"}
+
+// besides is the SQLite database that a file beside it belongs to, "" if none.
+// Its log and its journal are read as part of it, by whoever opens it next.
+func besides(file string) string {
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+		if db, is := strings.CutSuffix(file, suffix); is {
+			return db
+		}
+	}
+	return ""
+}
 
 // databases finds the directories of databases that paths lie in.
 type databases struct {

@@ -41,6 +41,10 @@ func NewSearch() *Search {
 // there.
 func (s *Search) File(file string) {
 	s.New(file)
+	s.file(file)
+}
+
+func (s *Search) file(file string) {
 	switch id, w := look(file); w {
 	case written:
 		s.sure = append(s.sure, file)
@@ -50,8 +54,12 @@ func (s *Search) File(file string) {
 	}
 }
 
-// New is about to come to be: no database gets files while its server runs.
+// New is about to come to be: no database gets files while its server runs, or
+// who has it open.
 func (s *Search) New(file string) {
+	if db := besides(file); db != "" {
+		s.file(db)
+	}
 	if dir := s.databases.of(path.Dir(file)); dir != "" {
 		s.add(dir, true)
 	}
@@ -77,6 +85,7 @@ func (s *Search) Find() []forkbox.Caution {
 		return nil
 	}
 	s.processes()
+	s.locks()
 	for _, file := range s.sure {
 		if _, named := s.found[file]; named {
 			continue

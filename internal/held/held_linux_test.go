@@ -74,6 +74,11 @@ func TestWhatIsHeld(t *testing.T) {
 		"a database's directory":    {"cd pg", "pg/base/1/2", "", "pg: held by sh, pid %d"},
 		"a new file in a database":  {"exec 3<>pg/base/1/2", "pg/base/1/new", "", "pg: held by sh, pid %d"},
 		"a database without server": {"true", "pg/base/1/2", "", ""},
+		"a new log of a database":   {"exec 3<>file", "file-wal", "", "file: held by sh, pid %d"},
+		"a journal of a database":   {"exec 3<>file", "file-journal", "", "file: held by sh, pid %d"},
+		"a log that nobody reads":   {"exec 3<file", "file-wal", "", ""},
+		"a log of nothing":          {"exec 3<>file", "nothing-wal", "", ""},
+		"a new file beside Aria":    {"touch dir/aria_log_control; exec 3<>dir/aria_log_control", "dir/new", "", "dir: held by sh, pid %d"},
 		"work in a plain directory": {"cd dir", "dir/deep/file", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,5 +157,66 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	}
 	if got := text(t, dir, s); got != "" {
 		t.Error(got)
+	}
+}
+
+// TestLocksTellOfWhomCannotBeLookedAt: a user may not see what the processes of
+// others have open; what they locked is no secret.
+func TestLocksTellOfWhomCannotBeLookedAt(t *testing.T) {
+	// On a filesystem whose files have the device that it is known by.
+	dir, err := os.MkdirTemp("/dev/shm", "fbtest-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	var files []*os.File
+	for _, name := range []string{"locked", "data/ibdata1", "free"} {
+		file := filepath.Join(dir, name)
+		os.MkdirAll(filepath.Dir(file), 0o755)
+		f, err := os.Create(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		files = append(files, f)
+	}
+	s := NewSearch()
+	for _, name := range []string{"locked", "free", "data/new"} {
+		s.File(filepath.Join(dir, name))
+	}
+	for _, f := range files[:2] { // only now: a process loses its locks with any close of the file
+		if err := unix.FcntlFlock(f.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.locks() // and nothing of what /proc says of single processes
+	comm, err := os.ReadFile("/proc/self/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := fmt.Sprintf("held by %s, pid %d", strings.TrimSpace(string(comm)), os.Getpid())
+	if len(s.found) != 2 || s.found[filepath.Join(dir, "locked")].Why != by || s.found[filepath.Join(dir, "data")].Why != by {
+		t.Errorf("found %v, want %q for two", s.found, by)
+	}
+}
+
+func TestLinesOfLocks(t *testing.T) {
+	for line, want := range map[string]string{
+		"1: POSIX  ADVISORY  WRITE 2657 fe:01:1234 0 EOF":    "2657 {65025 1234}",
+		"1: POSIX  ADVISORY  READ 2657 fe:01:1234 0 EOF":     "",
+		"1: FLOCK  ADVISORY  WRITE 2657 fe:01:1234 0 EOF":    "",
+		"1: -> POSIX  ADVISORY  WRITE 2657 fe:01:1234 0 EOF": "",
+		"1: POSIX  ADVISORY  WRITE 0 fe:01:1234 0 EOF":       "",
+		"1: POSIX  ADVISORY  WRITE -1 fe:01:1234 0 EOF":      "",
+		"1: POSIX  ADVISORY  WRITE 1 <none>:0 0 EOF":         "",
+		"": "",
+	} {
+		got := ""
+		if id, pid, ok := writeLock(line); ok {
+			got = fmt.Sprint(pid, " ", id)
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
 	}
 }
