@@ -185,11 +185,22 @@ type BoxStatus struct {
 	Partial bool `json:"partial,omitempty"`
 }
 
-// SyncResult says what sync did in a box.
+// SyncResult says what sync did in a box. Of each kind of path it lists the
+// first ten thousand.
 type SyncResult struct {
 	Fence     time.Time `json:"fence"`
 	Merged    Strings   `json:"merged"`    // reality's changes are in the box's file now
 	Taken     Strings   `json:"taken"`     // the box has reality's version now
 	Conflicts []Caution `json:"conflicts"` // markers in the box, or undecided
 	Unseen    []Caution `json:"unseen"`    // what reality made in directories of the box's own, which does not show yet
+	Count     SyncCount `json:"count"`
+}
+
+// SyncCount is how many paths there are of each kind, those that are not listed
+// too.
+type SyncCount struct {
+	Merged    int `json:"merged"`
+	Taken     int `json:"taken"`
+	Conflicts int `json:"conflicts"`
+	Unseen    int `json:"unseen"`
 }

@@ -3,11 +3,14 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/forkbox/forkbox"
 )
 
 // TestMemoryDoesNotGrowWithTheChanges has the verbs go through many changed
@@ -35,6 +38,28 @@ func TestMemoryDoesNotGrowWithTheChanges(t *testing.T) {
 	grown("sync of what landed", w.fb("sync", box))
 	grown("undo", w.fb("undo", "--yes"))
 	grown("diff of what was undone", w.fb("diff", box))
+}
+
+// TestMemoryDoesNotGrowWithWhatIsMerged has a sync merge more than the daemon may
+// hold. What the next merges start from is kept only when all of it is through.
+func TestMemoryDoesNotGrowWithWhatIsMerged(t *testing.T) {
+	t.Parallel()
+	const files, most = 900, 110 << 20
+	w := newLandWorld(t)
+	w.sh(fmt.Sprintf("seq 20000 >lines; for f in $(seq %d); do cp lines f$f; done", files))
+	box := w.fork("box")
+	w.in(box, "sh", "-c", "sed -i s/^1$/box/ f*")
+	w.sh("sed -i s/^20000$/reality/ f*")
+	start := w.peak()
+	said, err := w.command("sync", "--json", box).Output()
+	var result forkbox.SyncResult
+	w.ok(json.Unmarshal(said, &result))
+	if count := result.Count; count.Merged+count.Conflicts != files {
+		t.Fatalf("%v: %+v", err, count)
+	}
+	if grown := w.peak() - start; grown > most {
+		t.Errorf("%d MB for %d files of 100 KB; at most %d", grown>>20, files, most>>20)
+	}
 }
 
 // peak is the most memory that the daemon has had so far.

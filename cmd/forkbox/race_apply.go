@@ -132,7 +132,7 @@ func (l *raceLander) show(landing forkbox.RaceLanding, spec forkbox.ApplySpec) e
 		l.say("reality has changed since: it would be brought up to date first, and its checks, run again, decide whether it lands")
 	}
 	if s := landing.Synced; s != nil {
-		l.say("reality has changed since: brought up to date, %s merged, %d taken over", plural(len(s.Merged), "path"), len(s.Taken))
+		l.say("reality has changed since: brought up to date, %s merged, %d taken over", plural(s.Count.Merged, "path"), s.Count.Taken)
 	}
 	if len(landing.Checked) > 0 {
 		l.say("checked again: %s passed", checksCell(forkbox.Entry{Checks: landing.Checked}))

@@ -44,7 +44,7 @@ func (a *app) sync(ctx context.Context, ref string) error {
 	} else {
 		err = a.showSync(ref, result)
 	}
-	if err == nil && len(result.Conflicts)+len(result.Unseen) > 0 {
+	if err == nil && result.Count.Conflicts+result.Count.Unseen > 0 {
 		return unresolved
 	}
 	return err
@@ -55,30 +55,35 @@ func (a *app) showSync(ref string, result forkbox.SyncResult) error {
 	at := here()
 	for _, list := range []struct {
 		what  string
-		paths []string
-	}{{"merged", result.Merged}, {"taken", result.Taken}} {
-		for _, path := range list.paths {
-			if _, err := fmt.Fprintf(a.stdout, "%-8s  %s\n", list.what, printable(at.show(path))); err != nil {
+		items []forkbox.Caution
+		all   int
+	}{
+		{"merged", withoutWhy(result.Merged), result.Count.Merged}, {"taken", withoutWhy(result.Taken), result.Count.Taken},
+		{"conflict", result.Conflicts, result.Count.Conflicts}, {"unseen", result.Unseen, result.Count.Unseen},
+	} {
+		for _, item := range list.items {
+			if _, err := fmt.Fprintf(a.stdout, "%-8s  %s%s\n", list.what, printable(at.show(item.Path)), because(printable(item.Why))); err != nil {
 				return err
 			}
 		}
-	}
-	for _, item := range result.Conflicts {
-		if _, err := fmt.Fprintf(a.stdout, "%-8s  %s%s\n", "conflict", printable(at.show(item.Path)), because(printable(item.Why))); err != nil {
-			return err
+		if more := list.all - len(list.items); more > 0 {
+			a.say("%-8s  and %d more", list.what, more)
 		}
 	}
-	for _, item := range result.Unseen {
-		if _, err := fmt.Fprintf(a.stdout, "%-8s  %s%s\n", "unseen", printable(at.show(item.Path)), because(printable(item.Why))); err != nil {
-			return err
-		}
-	}
-	if n := len(result.Conflicts); n > 0 {
+	if n := result.Count.Conflicts; n > 0 {
 		a.say("%s to resolve in the box: forkbox shell %s", plural(n, "conflict"), ref)
 		return nil
 	}
-	if len(result.Unseen) == 0 {
+	if result.Count.Unseen == 0 {
 		a.say("box %s is up to date with reality", ref)
 	}
 	return nil
+}
+
+func withoutWhy(paths []string) []forkbox.Caution {
+	items := make([]forkbox.Caution, len(paths))
+	for i, path := range paths {
+		items[i].Path = path
+	}
+	return items
 }

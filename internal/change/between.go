@@ -29,19 +29,6 @@ type Path struct {
 	Deep bool
 }
 
-// Merged has every path once. They are sorted.
-func Merged(paths []Path) []Path {
-	var once []Path
-	for _, p := range paths {
-		if n := len(once); n > 0 && once[n-1].Name == p.Name {
-			once[n-1].Deep = once[n-1].Deep || p.Deep
-			continue
-		}
-		once = append(once, p)
-	}
-	return once
-}
-
 // Between calls yield for every difference of two trees, as [Read] does. What
 // only the new one has is told with all that is below it. It never follows a
 // symlink, and leaves out /proc, /sys and /dev.

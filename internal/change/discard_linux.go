@@ -73,7 +73,7 @@ func (d *discarder) one(c forkbox.Change) error {
 		}
 		return d.reset(path)
 	}
-	if !slices.Contains(d.drops, path) {
+	if _, found := slices.BinarySearchFunc(d.drops, path, forkbox.ComparePaths); !found {
 		return nil
 	}
 	// First the marks that say that something is not where it was: should this

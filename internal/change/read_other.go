@@ -17,7 +17,7 @@ func read(context.Context, Source, Yield) (effort, error) {
 }
 
 // Touched is for systems with overlayfs.
-func Touched(context.Context, Source) ([]Path, error) {
+func Touched(context.Context, Source) (*Paths, error) {
 	return nil, forkbox.Errorf(forkbox.Unsupported, "read what the box touched", "overlay layers can be read on Linux only")
 }
 

@@ -3,7 +3,6 @@ package change
 import (
 	"context"
 	"path"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -11,26 +10,25 @@ import (
 	"github.com/forkbox/forkbox/internal/linux"
 )
 
-// Touched lists where a box can differ from what its uppers lie over, sorted and
-// each once: a place for [Between] to look at. Unlike what [Read] tells, that is
+// Touched lists where a box can differ from what its uppers lie over: a place for
+// [Between] to look at. Unlike what [Read] tells, that is
 // not in comparison with the base: below the uppers there may be layers that the
 // source says nothing of. Only the uppers are read.
-func Touched(ctx context.Context, src Source) ([]Path, error) {
+func Touched(ctx context.Context, src Source) (*Paths, error) {
 	t := &toucher{ctx: ctx, skip: src.Skip}
 	for _, u := range src.Uppers {
 		if err := t.stack(u, src.XattrPrefix); err != nil {
 			return nil, forkbox.Wrap("read what the box touched", err)
 		}
 	}
-	slices.SortStableFunc(t.paths, func(a, b Path) int { return forkbox.ComparePaths(a.Name, b.Name) })
-	return Merged(t.paths), nil
+	return &t.paths, nil
 }
 
 type toucher struct {
 	ctx   context.Context
 	skip  func(path string) bool
 	marks *stack
-	paths []Path
+	paths Paths
 }
 
 // stack reads all directories of one filesystem.
@@ -41,7 +39,8 @@ func (t *toucher) stack(u Upper, prefix string) (err error) {
 	defer t.marks.close()
 	mount := path.Clean("/" + u.Mount)
 	for _, top := range t.marks.tops {
-		t.paths = append(t.paths, Path{Name: mount}) // its attributes
+		t.paths.Next()
+		t.paths.Add(Path{Name: mount}) // its attributes
 		if err := t.dir(top.dir, mount, 0); err != nil {
 			return err
 		}
@@ -75,18 +74,18 @@ func (t *toucher) dir(fd int, at string, depth int) error {
 func (t *toucher) entry(in int, name, place string, depth int) error {
 	f, err := lstat(in, name)
 	if err != nil || !f.isDir() || depth >= maxDepth {
-		t.paths = append(t.paths, Path{place, true})
+		t.paths.Add(Path{place, true})
 		return keepFatal(err)
 	}
 	fd, err := openDir(in, name, beneath)
 	if err != nil { // not ours to read, or not there any more
-		t.paths = append(t.paths, Path{place, true})
+		t.paths.Add(Path{place, true})
 		return keepFatal(err)
 	}
 	defer unix.Close(fd)
 	_, moved := t.marks.redirection(fd)
 	whole := moved || t.marks.opacity(fd) == 'y'
-	t.paths = append(t.paths, Path{place, whole})
+	t.paths.Add(Path{place, whole})
 	if whole {
 		return nil
 	}

@@ -16,13 +16,13 @@ import (
 // reality. Both are looked at through their own mounts, at the paths that
 // either of them changed.
 func (e *Engine) against(who forkbox.Owner, box, other forkbox.Box, view *review.View) error {
-	return e.compared(who, box, other, view, func(ctx context.Context) ([]change.Path, error) {
+	return e.compared(who, box, other, view, func(ctx context.Context) (*change.Paths, error) {
 		return e.changedPaths(ctx, box, other)
 	})
 }
 
 // compared does so at the places where they can differ.
-func (e *Engine) compared(who forkbox.Owner, box, other forkbox.Box, view *review.View, places func(context.Context) ([]change.Path, error)) error {
+func (e *Engine) compared(who forkbox.Owner, box, other forkbox.Box, view *review.View, places func(context.Context) (*change.Paths, error)) error {
 	if box.Base.Root != other.Base.Root {
 		return forkbox.Errorf(forkbox.Invalid, "compare boxes", "%s and %s have different bases", box.Name, other.Name).
 			Hint("boxes can be compared that were forked from the same")
@@ -38,7 +38,7 @@ func (e *Engine) compared(who forkbox.Owner, box, other forkbox.Box, view *revie
 		}
 		return e.withRoots(ctx, who, []forkbox.Box{other, box}, func(roots map[string]*os.File) error {
 			return change.Between(ctx, change.Trees{
-				Old: roots[viewKey(other)], New: roots[viewKey(box)], Paths: slices.Values(paths), Since: earlier(box, other),
+				Old: roots[viewKey(other)], New: roots[viewKey(box)], Paths: paths.All(), Since: earlier(box, other),
 			}, yield)
 		})
 	}
@@ -46,14 +46,15 @@ func (e *Engine) compared(who forkbox.Owner, box, other forkbox.Box, view *revie
 }
 
 // changedPaths is where two boxes can differ.
-func (e *Engine) changedPaths(ctx context.Context, boxes ...forkbox.Box) ([]change.Path, error) {
-	var paths []change.Path
+func (e *Engine) changedPaths(ctx context.Context, boxes ...forkbox.Box) (*change.Paths, error) {
+	var paths change.Paths
 	for _, box := range boxes {
+		paths.Next()
 		err := e.provider.Changes(ctx, box, func(c forkbox.Change, _ forkbox.Sides) error {
 			deep := c.Kind == forkbox.Deleted || c.Kind == forkbox.Renamed || c.Kind == forkbox.Type
-			paths = append(paths, change.Path{Name: c.Path, Deep: deep})
+			paths.Add(change.Path{Name: c.Path, Deep: deep})
 			if c.From != "" {
-				paths = append(paths, change.Path{Name: c.From, Deep: true})
+				paths.AddAside(change.Path{Name: c.From, Deep: true})
 			}
 			return nil
 		})
@@ -61,8 +62,7 @@ func (e *Engine) changedPaths(ctx context.Context, boxes ...forkbox.Box) ([]chan
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(paths, func(a, b change.Path) int { return forkbox.ComparePaths(a.Name, b.Name) })
-	return change.Merged(paths), nil
+	return &paths, nil
 }
 
 // earlier is the fence of the box that was forked first.

@@ -85,7 +85,7 @@ type application struct {
 	config   land.Config
 	landing  *land.Landing // nil in a dry run
 	parents  []parent
-	kept     []keptBase
+	kept     keptBases
 	paths    []string        // that landed, for a commit
 	moves    bool            // directories are moved
 	flipping bool            // reality may have been touched
@@ -94,13 +94,6 @@ type application struct {
 	began    time.Time
 	sweep    *scope.Sweep
 	goes     *held.Search // what is replaced, deleted or moved
-}
-
-// keptBase is what a path's next merge starts from.
-type keptBase struct {
-	path    string
-	content []byte
-	node    forkbox.Node
 }
 
 func (e *Engine) newApplication(ctx context.Context, h *handle, box forkbox.Box, who forkbox.Owner, spec forkbox.ApplySpec) (*application, error) {
@@ -147,6 +140,7 @@ func (a *application) run(ctx context.Context) (forkbox.Receipt, error) {
 		return forkbox.Receipt{}, err
 	}
 	defer a.config.Root.Close()
+	defer a.kept.close()
 	err := a.stage(ctx)
 	if err == nil {
 		err = a.agree(a.spec.Yes)
@@ -267,8 +261,7 @@ func (a *application) take(ctx context.Context, x *review.Entry, step review.Ste
 	if err := a.hash.Add(x, *sum); err != nil || len(step.Items) == 0 {
 		return err
 	}
-	a.count(x, step)
-	return nil
+	return a.count(x, step)
 }
 
 // countDir remembers a directory that something lands in. The landing itself may
@@ -283,7 +276,7 @@ func (a *application) countDir(dir string) {
 	a.dirs[dir] = !a.view.DirDrifted(dir, a.began)
 }
 
-func (a *application) count(x *review.Entry, step review.Step) {
+func (a *application) count(x *review.Entry, step review.Step) error {
 	a.receipt.Paths++
 	*a.receipt.Stayed.Of(x.Scope)-- // until all are counted
 	a.sweep.Add(x.Change)
@@ -298,12 +291,13 @@ func (a *application) count(x *review.Entry, step review.Step) {
 	}
 	a.toCommit(x)
 	a.countDir(path.Dir(x.Path))
-	if slices.Contains(a.box.Unresolved, x.Path) {
+	if a.view.Unresolved(x.Path) {
 		a.settled = append(a.settled, x.Path)
 	}
-	if step.Kept != nil && (step.Landed.Partial || step.Landed.Merged) {
-		a.kept = append(a.kept, keptBase{x.Path, step.Kept, step.Items[0].Node})
+	if a.landing == nil || step.Kept == nil || !step.Landed.Partial && !step.Landed.Merged {
+		return nil
 	}
+	return a.kept.add(a.receipts, keptBase{x.Path, step.Kept, step.Items[0].Node.Mode})
 }
 
 // toCommit remembers what a commit is to have. A directory means all that is
@@ -391,11 +385,11 @@ func (a *application) agree(yes bool) error {
 			Hint("look again: forkbox diff %s", a.box.Name).
 			Hint("the hash is of one selection: give apply the same paths, and --all, as diff had")
 	}
-	if err := a.plan.Whole(op); err != nil && len(a.plan.Conflicts) == 0 {
+	if err := a.plan.Whole(op); err != nil && a.plan.Refused == 0 {
 		return err
 	}
-	if n := len(a.plan.Conflicts); n > 0 {
-		err := forkbox.Errorf(forkbox.Conflict, op, "%s", conflictText(n)).
+	if n := a.plan.Refused; n > 0 {
+		err := forkbox.Errorf(forkbox.Conflict, op, "%s", conflictText(n, len(a.plan.Conflicts))).
 			Hint("bring reality's changes into the box and settle them there: forkbox sync %s", a.box.Name).
 			Hint("or decide: --conflict theirs (the box wins), ours (reality wins), markers (both, marked)")
 		err.Items = a.plan.Conflicts
@@ -443,9 +437,12 @@ func notHeld(op string, goes *held.Search) error {
 	return err
 }
 
-func conflictText(n int) string {
-	if n == 1 {
+func conflictText(n, named int) string {
+	switch {
+	case n == 1:
 		return "reality and the box have both changed a path"
+	case n > named:
+		return fmt.Sprintf("reality and the box have both changed %d paths, of which the first %d are named", n, named)
 	}
 	return fmt.Sprintf("reality and the box have both changed %d paths", n)
 }
@@ -463,11 +460,7 @@ func (a *application) nothing(ctx context.Context, cause error) (forkbox.Receipt
 // landed is what follows a landing.
 func (a *application) landed(ctx context.Context) (forkbox.Receipt, error) {
 	r := &a.receipt
-	for _, k := range a.kept {
-		if err := a.landedBook(r.ID).PinBytes(k.path, k.content, k.node.Mode); err != nil {
-			a.log.Warn("cannot keep a base", "box", a.box.ID, "error", err)
-		}
-	}
+	a.keepBases()
 	for dir, ours := range a.dirs {
 		if ours {
 			a.noteDir(a.box.ID, dir)
@@ -489,11 +482,24 @@ func (a *application) landed(ctx context.Context) (forkbox.Receipt, error) {
 	return *r, nil
 }
 
+// keepBases: without one a merge is refused some day, and nothing is lost.
+func (a *application) keepBases() {
+	warn := func(err error) {
+		if err != nil {
+			a.log.Warn("cannot keep a base", "box", a.box.ID, "error", err)
+		}
+	}
+	warn(a.kept.each(func(k keptBase) error {
+		warn(a.landedBook(a.receipt.ID).PinBytes(k.Path, k.Content, k.Mode))
+		return nil
+	}))
+}
+
 // settleUnresolved forgets what a sync left undecided and has landed now.
 func (a *application) settleUnresolved(ctx context.Context) error {
 	if len(a.settled) == 0 {
 		return nil
 	}
-	a.box.Unresolved = slices.DeleteFunc(slices.Clone(a.box.Unresolved), func(p string) bool { return slices.Contains(a.settled, p) })
+	a.box.Unresolved = pathsWithout(a.box.Unresolved, a.settled)
 	return a.ledger.UpdateBox(ctx, a.box)
 }

@@ -56,9 +56,20 @@ func (e *Engine) Discard(ctx context.Context, who forkbox.Owner, ref string, sel
 
 // decided forgets that a sync left paths undecided: they are as in the base.
 func (e *Engine) decided(ctx context.Context, box *forkbox.Box, paths []string) error {
-	open := slices.DeleteFunc(slices.Clone(box.Unresolved), func(p string) bool { return slices.Contains(paths, p) })
-	box.Unresolved = open
+	box.Unresolved = pathsWithout(box.Unresolved, paths)
 	return e.ledger.UpdateBox(ctx, *box)
+}
+
+// pathsWithout is a list of paths but for some of them. Both may be long.
+func pathsWithout(list, some []string) []string {
+	if len(list) == 0 {
+		return list
+	}
+	some = slices.Sorted(slices.Values(some))
+	return slices.DeleteFunc(slices.Clone(list), func(p string) bool {
+		_, found := slices.BinarySearch(some, p)
+		return found
+	})
 }
 
 func (e *Engine) toDiscard(ctx context.Context, op string, box forkbox.Box, sel forkbox.Selection) (changes []forkbox.Change, err error) {

@@ -154,6 +154,7 @@ type Engine struct {
 	reality chan struct{}
 	scans   scans
 	looks   looks
+	sharing sharing
 	shelf   shelf
 	// pool has a token: whoever changes or uses templates holds it.
 	pool chan struct{}
@@ -200,6 +201,7 @@ func New(c Config) *Engine {
 		sampleEvery: orElse(c.SampleEvery, 5*time.Second),
 		watchEvery:  orElse(c.WatchEvery, time.Second),
 		queue:       newQueue(c.Policies),
+		sharing:     sharing{turn: make(chan struct{}, 1)},
 		networks:    c.Networks, ports: c.Ports,
 		receipts: c.Receipts, bases: c.Bases, kept: c.Records, fence: c.Fence,
 		undoAge:  orElse(c.UndoAge, 14*24*time.Hour),

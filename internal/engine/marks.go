@@ -16,35 +16,69 @@ import (
 // marks are what earlier applies of a box left in reality, so that they do not
 // count as drift, nor what landed as a change.
 func (e *Engine) marks(ctx context.Context, box forkbox.Box) (*review.Marks, *review.Inodes, error) {
-	list, err := e.receiptsOf(ctx, box)
+	t, err := e.traces(ctx, box)
 	if err != nil {
 		return nil, nil, err
 	}
+	if t.paths() < manyMarks {
+		return e.readMarks(t)
+	}
+	return e.sharedMarks(ctx, box)
+}
+
+// traces are the applies whose marks a box has, oldest first.
+type traces struct {
+	box    forkbox.Box
+	own    []forkbox.Receipt
+	others []forkbox.Receipt // see othersUndone
+}
+
+func (e *Engine) traces(ctx context.Context, box forkbox.Box) (t traces, err error) {
+	t.box = box
+	if t.own, err = e.receiptsOf(ctx, box); err == nil {
+		t.others, err = e.othersUndone(ctx, box)
+	}
+	return t, err
+}
+
+// paths is how many they landed.
+func (t traces) paths() (n int) {
+	for _, r := range slices.Concat(t.own, t.others) {
+		n += r.Paths
+	}
+	return n
+}
+
+// readMarks reads them from the journals of the box's landings, and of those of
+// others that were undone.
+func (e *Engine) readMarks(t traces) (*review.Marks, *review.Inodes, error) {
 	marks, left := &review.Marks{}, &review.Inodes{}
-	e.readPutBack(box.ID, left)
-	for _, r := range list { // oldest first
+	e.readPutBack(t.box.ID, left)
+	for _, r := range t.own {
 		if r.State == forkbox.Landing || r.State == forkbox.Torn {
 			continue
 		}
-		if err := e.mark(r, box, marks, left); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := e.mark(r, t.box, marks, left); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, nil, forkbox.Wrap("read receipt "+r.ID, err)
 		}
 	}
-	return marks, left, e.othersUndone(ctx, box, left)
+	return marks, left, e.markOthers(t.box, t.others, left)
 }
 
-// othersUndone adds what applies of other boxes left in reality that were taken
-// back since: the same files, with another time on their inodes. Where those had
-// not changed after this box's fence before, they have not now.
-func (e *Engine) othersUndone(ctx context.Context, box forkbox.Box, left *review.Inodes) error {
+// othersUndone are applies of other boxes that were taken back after the box's
+// fence, oldest first.
+func (e *Engine) othersUndone(ctx context.Context, box forkbox.Box) ([]forkbox.Receipt, error) {
 	list, err := e.ledger.Receipts(ctx, nil, forkbox.Undone)
-	if err != nil {
-		return err
-	}
-	for _, r := range slices.Backward(list) { // oldest first
-		if r.Box == box.ID || r.Undone.Before(box.Base.Fence) {
-			continue
-		}
+	list = slices.DeleteFunc(list, func(r forkbox.Receipt) bool { return r.Box == box.ID || r.Undone.Before(box.Base.Fence) })
+	slices.Reverse(list)
+	return list, err
+}
+
+// markOthers adds what those left in reality: the same files, with another time
+// on their inodes. Where those had not changed after this box's fence before,
+// they have not now.
+func (e *Engine) markOthers(box forkbox.Box, others []forkbox.Receipt, left *review.Inodes) error {
+	for _, r := range others {
 		err := land.Entries(filepath.Join(e.receipts, r.ID), func(x land.Entry) error {
 			if x.Old != nil && x.Now != nil && (x.Old.Ctime < box.Base.Fence.UnixNano() || left.Has(*x.Old)) {
 				left.Add(*x.Now)

@@ -53,13 +53,13 @@ func (e *Engine) DiffSince(ctx context.Context, who forkbox.Owner, ref, point st
 // over that, only what it wrote itself is gone through.
 func (e *Engine) since(who forkbox.Owner, box, from forkbox.Box, view *review.View) error {
 	p, ok := e.provider.(interface {
-		Written(ctx context.Context, box forkbox.Box) ([]change.Path, error)
+		Written(ctx context.Context, box forkbox.Box) (*change.Paths, error)
 	})
 	own, stacked := over(box, from)
 	if !ok || !stacked {
 		return e.against(who, box, from, view)
 	}
-	return e.compared(who, box, from, view, func(ctx context.Context) ([]change.Path, error) { return p.Written(ctx, own) })
+	return e.compared(who, box, from, view, func(ctx context.Context) (*change.Paths, error) { return p.Written(ctx, own) })
 }
 
 // over is a box with only what lies over a snapshot, if it still does: layers

@@ -56,15 +56,17 @@ func (s *standing) both(ctx context.Context, pins *pinner) error {
 	plan := &review.Plan{View: s.view, Chosen: chosen, Spec: forkbox.ApplySpec{Selection: sel}}
 	err := s.view.Each(ctx, chosen, func(x *review.Entry) error {
 		pins.see(x)
-		conflicts := len(plan.Conflicts)
+		refused, named := plan.Refused, len(plan.Conflicts)
 		step, err := plan.Next(ctx, x)
 		if err != nil {
 			return err
 		}
 		d := forkbox.Drift{Path: x.Path, Both: true, Outcome: "clean"}
 		switch {
-		case len(plan.Conflicts) > conflicts:
-			d.Outcome, d.Why = "conflict", plan.Conflicts[conflicts].Why
+		case len(plan.Conflicts) > named:
+			d.Outcome, d.Why = "conflict", plan.Conflicts[named].Why
+		case plan.Refused > refused:
+			d.Outcome = "conflict"
 		case !x.Drifted:
 			return nil
 		case len(step.Items) == 0:

@@ -43,8 +43,9 @@ type syncing struct {
 	result  forkbox.SyncResult
 	landing *land.Landing
 	root    *os.File // the box's, while it is written to
-	bases   []keptBase
-	unseen  []forkbox.Caution // what uncover could not show
+	bases   keptBases
+	unseen  []forkbox.Caution // what uncover could not show, as far as it is listed
+	covered int               // how many there are
 }
 
 // uncover has the box show what reality made in directories of the box's own,
@@ -62,7 +63,8 @@ func (s *syncing) uncover(ctx context.Context) error {
 		return err
 	}
 	if err := s.quiet(ctx, op, s.h, s.box); forkbox.CodeOf(err) == forkbox.Busy {
-		for _, c := range changes {
+		s.covered = len(changes)
+		for _, c := range changes[:min(len(changes), maxSynced)] {
 			s.unseen = append(s.unseen, forkbox.Caution{Path: c.Path, Why: "it is in a directory of the box's own, and something runs in the box: stop it, and sync again"})
 		}
 		return nil
@@ -79,6 +81,7 @@ func (s *syncing) uncover(ctx context.Context) error {
 func (s *syncing) run(ctx context.Context) (err error) {
 	// Before reality is read: what it changes from now on is for next time.
 	s.result = forkbox.SyncResult{Fence: s.fence(), Merged: []string{}, Taken: []string{}, Conflicts: []forkbox.Caution{}, Unseen: s.unseen}
+	s.result.Count.Unseen = s.covered
 	if s.view, err = s.Engine.view(ctx, *s.box); err != nil {
 		return err
 	}
@@ -125,16 +128,35 @@ func (s *syncing) take(ctx context.Context, x *review.Entry, u *review.Update) e
 			return err
 		}
 	}
+	if err := s.tell(x.Path, u); err != nil || u.Base == nil {
+		return err
+	}
+	return s.bases.add(s.receipts, keptBase{x.Path, u.Base, u.BaseMode})
+}
+
+// maxSynced is how many paths of a kind a sync lists, and how many a box may
+// have undecided: they are part of its record, which is read whenever it is
+// used, and more of them nobody settles one by one.
+const maxSynced = 10000
+
+func (s *syncing) tell(path string, u *review.Update) error {
+	r := &s.result
 	switch {
 	case u.Conflict != "":
-		s.result.Conflicts = append(s.result.Conflicts, forkbox.Caution{Path: x.Path, Why: u.Conflict})
+		if r.Count.Conflicts++; r.Count.Conflicts > maxSynced {
+			return forkbox.Errorf(forkbox.Conflict, "sync", "reality and the box have changed the same in more than %d paths, and none was touched", maxSynced).
+				Hint("have reality's where the box's are not needed: forkbox discard %s PATH…", s.box.Name).
+				Hint("or decide for all of them: forkbox apply --conflict theirs %s (the box wins), or ours", s.box.Name)
+		}
+		r.Conflicts = append(r.Conflicts, forkbox.Caution{Path: path, Why: u.Conflict})
 	case u.Taken:
-		s.result.Taken = append(s.result.Taken, x.Path)
+		if r.Count.Taken++; len(r.Taken) < maxSynced {
+			r.Taken = append(r.Taken, path)
+		}
 	default:
-		s.result.Merged = append(s.result.Merged, x.Path)
-	}
-	if u.Base != nil {
-		s.bases = append(s.bases, keptBase{x.Path, u.Base, forkbox.Node{Mode: u.BaseMode}})
+		if r.Count.Merged++; len(r.Merged) < maxSynced {
+			r.Merged = append(r.Merged, path)
+		}
 	}
 	return nil
 }
@@ -172,6 +194,7 @@ func (s *syncing) rest(ctx context.Context) {
 	if s.root != nil {
 		s.root.Close()
 	}
+	s.bases.close()
 	s.forgetReality(ctx, s.h, s.box)
 }
 
@@ -201,10 +224,9 @@ func (s *syncing) moveFence(ctx context.Context) error {
 		if err := book.Reset(box.Base.Fence); err != nil {
 			return forkbox.Wrap("sync", err)
 		}
-		for _, b := range s.bases {
-			if err := book.PinBytes(b.path, b.content, b.node.Mode); err != nil {
-				return forkbox.Wrap("sync", err)
-			}
+		err := s.bases.each(func(b keptBase) error { return book.PinBytes(b.Path, b.Content, b.Mode) })
+		if err != nil {
+			return forkbox.Wrap("sync", err)
 		}
 	}
 	if err := s.ledger.UpdateBox(ctx, box); err != nil {

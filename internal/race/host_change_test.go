@@ -169,6 +169,7 @@ func (f fakeBoxes) Sync(_ context.Context, who forkbox.Owner, ref string) (s for
 		for _, d := range f.drift {
 			if d.Outcome == "conflict" {
 				s.Conflicts = append(s.Conflicts, forkbox.Caution{Path: d.Path, Why: "both changed it"})
+				s.Count.Conflicts++
 				b.files["conflict"] = "<<<<"
 			}
 		}

@@ -90,10 +90,10 @@ func (l *landing) sync(ctx context.Context) error {
 		return err
 	}
 	l.tellSynced(synced)
-	if len(synced.Conflicts) == 0 {
+	if synced.Count.Conflicts == 0 {
 		return nil
 	}
-	bad := forkbox.Errorf(forkbox.Conflict, "apply race", "reality has changed since the race began, and %d of the changes conflict with %s", len(synced.Conflicts), l.result.Approach).
+	bad := forkbox.Errorf(forkbox.Conflict, "apply race", "reality has changed since the race began, and %d of the changes conflict with %s", synced.Count.Conflicts, l.result.Approach).
 		Hint("settle them in its box, and land that: forkbox sync %s, then forkbox apply %s", l.bench.box.Name, l.bench.box.Name).
 		Hint("or run the race again: forkbox race rerun %s", l.rec.Name)
 	bad.Items = synced.Conflicts
@@ -103,8 +103,12 @@ func (l *landing) sync(ctx context.Context) error {
 // tellSynced adds to what was told of reality's changes.
 func (l *landing) tellSynced(s forkbox.SyncResult) {
 	if was := l.result.Synced; was != nil {
+		s.Count.Merged += was.Count.Merged - len(was.Merged) - len(s.Merged)
+		s.Count.Taken += was.Count.Taken - len(was.Taken) - len(s.Taken)
 		s.Merged = distinct(was.Merged, s.Merged)
 		s.Taken = distinct(was.Taken, s.Taken)
+		s.Count.Merged += len(s.Merged)
+		s.Count.Taken += len(s.Taken)
 	}
 	l.result.Synced = &s
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/forkbox/forkbox"
 )
@@ -34,8 +35,9 @@ type Mark struct {
 type Marks struct {
 	rows     [][]row // all but the last are full
 	byPath   index
-	byInode  index    // the first of each inode of the box; made when somebody asks
-	next     []uint32 // by row: another one of the same inode, and one; 0 is none
+	asked    sync.Mutex // for the two that follow, which are made when a view asks: several may have the marks
+	byInode  index      // the first of each inode of the box
+	next     []uint32   // by row: another one of the same inode, and one; 0 is none
 	dirs     []string
 	way      []uint32 // the directories that the last path is in, as far as they are in dirs
 	receipts []string
@@ -203,21 +205,24 @@ func (m *Marks) ofInode(number uint64) iter.Seq2[string, Mark] {
 
 // sortByInode makes the index, the first time.
 func (m *Marks) sortByInode() {
+	m.asked.Lock()
+	defer m.asked.Unlock()
 	if m.next != nil {
 		return
 	}
-	m.next = make([]uint32, m.Len())
+	next := make([]uint32, m.Len())
 	for i := range uint32(m.Len()) {
 		number := m.row(i).box.number
 		if number == 0 {
 			continue
 		}
 		if first, ok := m.firstOf(number); ok {
-			m.next[i], m.next[first] = m.next[first], i+1
+			next[i], next[first] = next[first], i+1
 			continue
 		}
 		m.byInode.add(i, func(i uint32) uint64 { return spread(m.row(i).box.number) })
 	}
+	m.next = next
 }
 
 func (m *Marks) firstOf(number uint64) (uint32, bool) {

@@ -110,10 +110,10 @@ func (p *Plan) merge(ctx context.Context, e *Entry, old forkbox.Node, whole func
 }
 
 func (p *Plan) mergeLines(e *Entry, t trio, box []byte, old forkbox.Node, whole func() (Step, error)) (Step, error) {
-	if p.unresolved(e) && (!t.mergeable() || merge.HasMarkers(t.inBox.content)) {
+	if p.View.Unresolved(e.Path) && (!t.mergeable() || merge.HasMarkers(t.inBox.content)) {
 		return p.conflict(e, "a sync left it undecided: settle it in the box", whole)
 	}
-	if p.unresolved(e) && !e.Drifted {
+	if p.View.Unresolved(e.Path) && !e.Drifted {
 		return whole()
 	}
 	mode, known := t.attributes(e)

@@ -30,7 +30,8 @@ type Plan struct {
 	Stay    []string
 	StayAll bool
 
-	Conflicts []forkbox.Caution
+	Conflicts []forkbox.Caution // the first of those that are refused
+	Refused   int               // how many there are
 	Cautions  []forkbox.Caution
 	Left      int // changes that were selected and are not landed
 
@@ -173,7 +174,17 @@ func (p *Plan) conflict(e *Entry, why string, whole func() (Step, error)) (Step,
 	case forkbox.Markers:
 		why += "; it cannot be shown with markers: choose theirs or ours"
 	}
-	p.Conflicts = append(p.Conflicts, forkbox.Caution{Path: e.Path, Why: why})
+	return p.refuse(e, why)
+}
+
+// maxConflicts is how many paths a refusal names. Nobody reads more of them,
+// and there may be as many as the box has changes.
+const maxConflicts = 10000
+
+func (p *Plan) refuse(e *Entry, why string) (Step, error) {
+	if p.Refused++; len(p.Conflicts) < maxConflicts {
+		p.Conflicts = append(p.Conflicts, forkbox.Caution{Path: e.Path, Why: why})
+	}
 	return Step{}, nil
 }
 
@@ -183,18 +194,7 @@ func (p *Plan) impossible(e *Entry, why string) (Step, error) {
 		p.Left++
 		return Step{}, nil
 	}
-	p.Conflicts = append(p.Conflicts, forkbox.Caution{Path: e.Path, Why: why})
-	return Step{}, nil
-}
-
-// unresolved says whether an earlier sync left a path undecided.
-func (p *Plan) unresolved(e *Entry) bool {
-	for _, u := range p.View.Box.Unresolved {
-		if u == e.Path {
-			return true
-		}
-	}
-	return false
+	return p.refuse(e, why)
 }
 
 // Rootless says whether this process can give files to others.

@@ -145,7 +145,7 @@ func (p *Plan) attributes(ctx context.Context, e *Entry) (Step, error) {
 		}
 		return Step{Items: []land.Item{item}}, err
 	}
-	if !e.Drifted && !p.unresolved(e) {
+	if !e.Drifted && !p.View.Unresolved(e.Path) {
 		return whole()
 	}
 	n, err := e.New()
@@ -154,7 +154,7 @@ func (p *Plan) attributes(ctx context.Context, e *Entry) (Step, error) {
 	}
 	mode, known := p.modeOf(ctx, e, old, n)
 	switch {
-	case !known || p.unresolved(e):
+	case !known || p.View.Unresolved(e.Path):
 		return p.conflict(e, "the box changed its attributes, and reality changed it after the fork", whole)
 	case mode == old.Mode:
 		return Step{}, nil // the box has what reality had
@@ -175,7 +175,7 @@ func (p *Plan) replacement(ctx context.Context, e *Entry) (Step, error) {
 	switch {
 	case e.Kind == forkbox.Type && old.Mode.IsDir():
 		return p.directoryDeletion(e, old, whole)
-	case e.Drifted || p.unresolved(e):
+	case e.Drifted || p.View.Unresolved(e.Path):
 		return p.merge(ctx, e, old, whole)
 	}
 	if _, ok := p.selection(e); ok {

@@ -26,7 +26,7 @@ func (p *Plan) deletion(ctx context.Context, e *Entry) (Step, error) {
 	if old.Mode.IsDir() {
 		return p.directoryDeletion(e, old, whole)
 	}
-	if p.unresolved(e) || e.Drifted && !p.asAtFence(ctx, e) {
+	if p.View.Unresolved(e.Path) || e.Drifted && !p.asAtFence(ctx, e) {
 		return p.conflict(e, "the box deleted it, and reality changed it after the fork", whole)
 	}
 	return whole()
@@ -66,7 +66,7 @@ func (p *Plan) directoryDeletion(e *Entry, old forkbox.Node, whole func() (Step,
 	default:
 		whole = with(whole, &below)
 	}
-	if p.unresolved(e) {
+	if p.View.Unresolved(e.Path) {
 		return p.conflict(e, "the box deleted it, and a sync left that undecided", whole)
 	}
 	if e.Drifted && e.Kind == forkbox.Deleted {
@@ -184,7 +184,7 @@ func (p *Plan) move(e *Entry) (Step, error) {
 		return p.sourceless(e, "reality has moved or deleted since")
 	case err != nil:
 		return Step{}, err
-	case e.Drifted || p.unresolved(e):
+	case e.Drifted || p.View.Unresolved(e.Path):
 		return p.sourceless(e, "reality may have put another directory in the place of since")
 	}
 	kept := ""

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/land"
@@ -28,13 +27,11 @@ var boxLabels = merge.Labels{Ours: "box", Theirs: "reality"}
 // earlier sync left it undecided and nobody has decided since.
 func (v *View) Update(ctx context.Context, e *Entry) (*Update, error) {
 	u, err := v.update(ctx, e)
-	if err != nil || u != nil || !v.unresolved(e) {
+	if err != nil || u != nil || !v.Unresolved(e.Path) {
 		return u, err
 	}
 	return v.stillOpen(ctx, e)
 }
-
-func (v *View) unresolved(e *Entry) bool { return slices.Contains(v.Box.Unresolved, e.Path) }
 
 // stillOpen is for a path that reality did nothing more to. A text is decided
 // when its markers are gone.
@@ -92,7 +89,7 @@ func (v *View) update(ctx context.Context, e *Entry) (*Update, error) {
 // updateMoved is for a directory that the box moved. That reality has something
 // else in its old place stays undecided, also when the fence has moved on.
 func (v *View) updateMoved(e *Entry) *Update {
-	if !e.Drifted && !slices.Contains(v.Box.Unresolved, e.Path) {
+	if !e.Drifted && !v.Unresolved(e.Path) {
 		return nil
 	}
 	return &Update{Conflict: fmt.Sprintf("the box moved it from %q, and reality has another directory there, or none", e.From)}
@@ -136,9 +133,9 @@ func (v *View) mergeInto(e *Entry, t trio) (*Update, error) {
 	switch {
 	case t.base.there && bytes.Equal(t.base.content, t.inBox.content) && len(e.Attrs) == 0:
 		return v.adoptReality(e)
-	case v.unresolved(e) && t.base.there:
+	case v.Unresolved(e.Path) && t.base.there:
 		m = merge.Again(append([]byte{}, t.base.content...), t.inBox.content, t.reality.content, boxLabels)
-	case v.unresolved(e):
+	case v.Unresolved(e.Path):
 		m = merge.Again(nil, t.inBox.content, t.reality.content, boxLabels)
 	case t.base.there:
 		m = merge.Three(t.base.content, t.inBox.content, t.reality.content, boxLabels)

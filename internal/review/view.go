@@ -53,6 +53,7 @@ type View struct {
 	lastDir   string // see dirMoved
 	lastMoved bool
 	ways      map[string]bool // see wayMoved
+	open      []string        // see Unresolved; sorted
 }
 
 // Entry is one change that is being looked at.

@@ -37,7 +37,7 @@ func inUpper(on change.Upper, path string) bool {
 
 // Written is where a box can differ from what it lies over, which need not be
 // reality: the box may be given with some of its layers only.
-func (p *Provider) Written(ctx context.Context, box forkbox.Box) ([]change.Path, error) {
+func (p *Provider) Written(ctx context.Context, box forkbox.Box) (*change.Paths, error) {
 	src, done, err := p.source(box)
 	if err != nil {
 		return nil, err

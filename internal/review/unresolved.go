@@ -1,0 +1,13 @@
+package review
+
+import "slices"
+
+// Unresolved says whether an earlier sync left a path undecided. That is asked
+// for every change, and there may be as many such paths.
+func (v *View) Unresolved(path string) bool {
+	if v.open == nil && len(v.Box.Unresolved) > 0 {
+		v.open = slices.Sorted(slices.Values(v.Box.Unresolved))
+	}
+	_, found := slices.BinarySearch(v.open, path)
+	return found
+}
