@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -255,18 +254,4 @@ func (s *soak) refuse(a *landTry, unchanged bool) {
 	}
 	s.needless++
 	s.Logf("refused without a conflict: %s: %v %v\n%s", a.step, a.refused, a.refused.Items, strings.Join(s.history, "\n"))
-}
-
-// landKilled kills the daemon some milliseconds after the step began.
-func (s *soak) landKilled(after string, f []string) {
-	ms, err := strconv.Atoi(after)
-	s.ok(err)
-	s.land(f, func(cmd *exec.Cmd) error {
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		time.Sleep(time.Duration(ms) * time.Millisecond)
-		kill(s.T, s.home)
-		return cmd.Wait()
-	}, landTry{killed: true})
 }

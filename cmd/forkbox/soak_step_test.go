@@ -15,6 +15,8 @@ import (
 //	box b1 mv d e           in the box b1, d becomes e
 //	apply b1 d              what b1 changed at d lands
 //	kill                    kill -9 of the daemon
+//	killed 30 apply b1      the same, 30 ms after the step began
+//	dies 17 undo 0          the same, before its 17th change to files
 //
 // It is made while it is played, from what each side shows at that moment, and
 // is printed where it fails; such a text can be played again.
@@ -36,7 +38,7 @@ var edits = map[string]string{
 type author struct {
 	*rand.Rand
 	made int  // lines, names
-	calm bool // no editors: what they meet is never the same twice
+	calm bool // nothing at random moments: what that meets is never the same twice
 }
 
 func (a *author) any(of []string) string { return of[a.IntN(len(of))] }
@@ -152,7 +154,10 @@ func (a *author) beside(step string) string {
 			return fmt.Sprint("during ", a.IntN(1<<20), " ", step)
 		}
 	case 1:
-		return fmt.Sprint("killed ", a.IntN(60), " ", step)
+		if !a.calm && a.IntN(2) == 0 {
+			return fmt.Sprint("killed ", a.IntN(60), " ", step)
+		}
+		return fmt.Sprint("dies ", a.IntN(60), " ", step)
 	}
 	return step
 }

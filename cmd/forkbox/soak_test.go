@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -16,11 +17,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/forkbox/forkbox"
 )
 
 // soakVar is how many random histories to play, from a random seed or the one
-// in SOAK_SEED. Without it some that are always the same are played, and no
-// editor is at work meanwhile.
+// in SOAK_SEED. Without it some that are always the same are played: no editor is
+// at work meanwhile, and daemons die at a change, not at a time.
 const soakVar = "SOAK"
 
 // TestSoakNothingIsLost plays random histories: boxes, forks and reality edit,
@@ -260,6 +263,9 @@ func (s *soak) perform(f []string) {
 	case "killed":
 		s.landKilled(f[1], f[2:])
 		s.rest("")
+	case "dies":
+		s.landDying(f[1], f[2:])
+		s.rest("")
 	case "during":
 		s.landEdited(f[1], f[2:])
 		s.rest("")
@@ -345,7 +351,7 @@ func (s *soak) discard(box *soakBox, name, path string) {
 // it is named.
 func (s *soak) sync(box *soakBox, name string) {
 	before := s.real
-	cmd := s.command("sync", name)
+	cmd := s.command("sync", "--json", name)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
@@ -364,6 +370,13 @@ func (s *soak) sync(box *soakBox, name string) {
 	box.undecided = err != nil
 	if err != nil {
 		box.told = s.real.lines()
+		var result forkbox.SyncResult
+		s.ok(json.Unmarshal(out.Bytes(), &result))
+		for _, item := range append(result.Conflicts, result.Unseen...) {
+			rel, err := filepath.Rel(s.ws, item.Path)
+			s.ok(err)
+			box.own.drop(s.real.at([]string{rel}).without(now.lines())) // it landed, and is where reality moved it
+		}
 	}
 	if err == nil {
 		if missed := s.real.lines().without(now.lines(), box.removed, box.told); len(missed) > 0 {
