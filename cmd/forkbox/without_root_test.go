@@ -147,3 +147,17 @@ func TestWithoutRootMountsBelowVar(t *testing.T) {
 		t.Errorf("it says something of /var, or did not land:\n%s", out)
 	}
 }
+
+// TestWithoutRootMountsBelowAMount: a filesystem with another one in it has no
+// overlay of its own, and was there all the same when the box began.
+func TestWithoutRootMountsBelowAMount(t *testing.T) {
+	t.Parallel()
+	w := newWithoutRoot(t)
+	w.host = `mkdir -p "$PWD/own" && mount -t tmpfs -o mode=777 none own && mkdir own/x && mount -t tmpfs none own/x`
+	out := w.mustSh(`cd own && mkdir sub && forkbox new --name one --net none &&
+		forkbox exec one -- sh -c 'echo new > file; echo below > sub/file; mkdir dir; echo in > dir/file' &&
+		forkbox apply --all --yes one && cat file sub/file dir/file`)
+	if !strings.HasSuffix(out, "new\nbelow\nin\n") {
+		t.Errorf("it did not land:\n%s", out)
+	}
+}

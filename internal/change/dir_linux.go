@@ -2,6 +2,8 @@ package change
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -102,12 +104,18 @@ func (w *walker) sameDir(e *entry, sub *place) error {
 	return w.emit(e, forkbox.Mode)
 }
 
-// lookForMount notices a filesystem that was mounted since the box wrote here:
-// had it been there before, the box would have an upper of its own for it.
+// lookForMount notices a filesystem that was mounted since the box wrote here.
 func (w *walker) lookForMount(e *entry, sub *place) {
-	if sub.covered == "" && !w.mounts[e.path] && isMountPoint(e.baseDir, e.baseName) {
+	if sub.covered == "" && !w.wasMounted(e.path) && isMountPoint(e.baseDir, e.baseName) {
 		sub.covered = e.path
 	}
+}
+
+// wasMounted says whether a mount point was one when the box began: then it has
+// an upper of its own for it or, without root, for what is below it, where
+// something else was mounted.
+func (w *walker) wasMounted(path string) bool {
+	return w.mounts[path] || slices.ContainsFunc(w.src.Uppers, func(u Upper) bool { return strings.HasPrefix(u.Mount, path+"/") })
 }
 
 // renamed reports a directory that was moved here as a whole, with what lay

@@ -121,7 +121,7 @@ func (e *entry) isMetacopy() bool {
 // Covered is where something was mounted over the base since the box changed
 // it: what is there now is not what the box began from. "" if nothing was.
 func (e *entry) Covered() string {
-	if e.in.covered != "" || e.state != present || e.baseName == "." || e.w.mounts[e.path] {
+	if e.in.covered != "" || e.state != present || e.baseName == "." || e.w.wasMounted(e.path) {
 		return e.in.covered
 	}
 	if isMountPoint(e.baseDir, e.baseName) {
