@@ -24,7 +24,7 @@ Also says how limits are held here, what boxes are kept in, what is hidden in a 
 and what else differs in one on this host, with the reason; and finds what a killed apply left in reality when the store with its receipt is
 gone. Nothing is changed. The exit code is 125 when something fails.`,
 		Example:           "  forkbox doctor\n  forkbox doctor --json | jq -r '.checks[] | select(.status==\"fail\").remedy'\n  forkbox doctor --json | jq -r '.differs[] | .what + \": \" + .why'",
-		Args:              cobra.NoArgs,
+		Args:              alone(""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := a.examine(cmd.Context())

@@ -123,6 +123,20 @@ func needs(least int, what string) cobra.PositionalArgs {
 	}
 }
 
+// alone is for a verb that takes flags only; way is how to say it, if there is one.
+func alone(way string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		e := forkbox.Errorf(forkbox.Invalid, "understand the command line", "%s takes no arguments, and %q is one", cmd.Name(), args[0])
+		if way != "" {
+			e.Hint(way, args[0])
+		}
+		return e.Hint("see: %s --help", cmd.CommandPath())
+	}
+}
+
 // exactly is needs with no more than that.
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

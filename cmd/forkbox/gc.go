@@ -32,7 +32,7 @@ listed with the reason.`,
   forkbox gc --idle 2w
   forkbox gc --max-size 50G --yes
   forkbox gc --dry-run --json | jq -r '.removed[].name'`,
-		Args:              cobra.NoArgs,
+		Args:              alone(""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return g.run(cmd) },
 	}

@@ -20,7 +20,7 @@ forkbox sync brings it up to date. STATE also says that a box is paused, when it
 time is up, and what it last died of where nobody asked for that. NET is what it may
 reach; forkbox net show has the rules.`,
 		Example:           "  forkbox ls\n  forkbox ls --json | jq -r '.boxes[].name'",
-		Args:              cobra.NoArgs,
+		Args:              alone("what is known of one box: forkbox show %s"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			boxes, err := a.client().Boxes(cmd.Context())

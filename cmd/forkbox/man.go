@@ -17,7 +17,7 @@ func (a *app) manVerb() *cobra.Command {
 		Short:   "Print the manual page",
 		Long:    "Print the manual page, in the format that man(1) reads.",
 		Example: "  forkbox man | man -l -\n  forkbox man > /usr/local/share/man/man1/forkbox.1",
-		Args:    cobra.NoArgs,
+		Args:    alone(""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var page strings.Builder
 			writeManual(&page, cmd.Root())

@@ -40,7 +40,7 @@ team (--net team:NAME) reach each other by name. With --net host it shares the h
   zstd -dc root.tar.zst | forkbox new --from tar:-
   forkbox new --template deps
   forkbox new --memory 2g --cpus 1.5 --pids 512 --ttl 2h`,
-		Args:              cobra.NoArgs,
+		Args:              alone("a name is given with: forkbox new --name %s"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c := a.client()

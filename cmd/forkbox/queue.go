@@ -18,7 +18,7 @@ func (a *app) queueVerb() *cobra.Command {
 when. Of other users only their places are shown. A high --priority comes before a
 normal one, and that before a low one.`,
 		Example:           "  forkbox queue\n  forkbox queue --json | jq '.waiting | length'",
-		Args:              cobra.NoArgs,
+		Args:              alone(""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := a.client().Queue(cmd.Context())

@@ -18,7 +18,7 @@ func (a *app) raceListVerb() *cobra.Command {
 		Long: `List your races, newest first. WINNER is who won, and LANDED who was applied. Races
 stay on record, with what they printed, until forkbox race rm; the latest 200 do.`,
 		Example:           "  forkbox race ls\n  forkbox race ls --json | jq -r '.races[] | select(.winner == null).name'",
-		Args:              cobra.NoArgs,
+		Args:              alone(""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			races, err := a.client().Races(cmd.Context())

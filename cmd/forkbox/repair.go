@@ -32,7 +32,7 @@ that of a conflict. Nothing is deleted: what had landed is in the directory then
   forkbox repair
   forkbox repair --json | jq '.left'
   forkbox repair --stray /home/me/.forkbox-0f3c22a91b7e --restore`,
-		Args:              cobra.NoArgs,
+		Args:              alone(""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch err := m.check(); {

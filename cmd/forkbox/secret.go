@@ -110,7 +110,7 @@ func (a *app) secretListVerb() *cobra.Command {
 		Short:             "List your secrets",
 		Long:              "List your secrets and the hosts that each is sent to. Nothing shows their values again.",
 		Example:           "  forkbox secret ls\n  forkbox secret ls --json | jq -r '.secrets[].name'",
-		Args:              cobra.NoArgs,
+		Args:              alone(""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := a.client().Secrets(cmd.Context())

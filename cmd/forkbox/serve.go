@@ -37,7 +37,7 @@ JSON otherwise, and with --json.
 Boxes and their commands outlive the daemon; the next one finds them.`,
 		Example: `  forkbox serve
   FORKBOX_LOG=debug forkbox serve --idle 10m`,
-		Args: cobra.NoArgs,
+		Args: alone(""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !d.onDemand && !cmd.Flags().Changed("idle") {
 				d.idle = 0

@@ -58,7 +58,7 @@ func (a *app) storeGrowVerb() *cobra.Command {
 // done.
 func (a *app) sizedVerb(cmd cobra.Command, doing string, do func(context.Context, int64) (client.Store, error)) *cobra.Command {
 	sizes := forkbox.Limits{}
-	cmd.Args, cmd.ValidArgsFunction = cobra.NoArgs, cobra.NoFileCompletions
+	cmd.Args, cmd.ValidArgsFunction = alone(""), cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		size, said := sizes[forkbox.Disk]
 		if !said || size == forkbox.Unlimited {
@@ -85,7 +85,7 @@ func (a *app) storeStatusVerb() *cobra.Command {
 		Short:             "Show what boxes are kept in",
 		Long:              "Show where boxes are kept, how their limits of disk are held there, and how much room is left.",
 		Example:           "  forkbox store status\n  forkbox store status --json | jq .pool.free_bytes",
-		Args:              cobra.NoArgs,
+		Args:              alone(""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			store, err := a.client().Store(cmd.Context())
@@ -104,7 +104,7 @@ func (a *app) storeRemoveVerb() *cobra.Command {
 		Short:             "Do away with the pool",
 		Long:              "Remove the pool. There must be no box any more. Boxes are then kept in the daemon's home itself.",
 		Example:           "  forkbox store rm",
-		Args:              cobra.NoArgs,
+		Args:              alone(""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c := a.client()

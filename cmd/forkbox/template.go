@@ -96,7 +96,7 @@ func (a *app) templateListVerb() *cobra.Command {
 		Short:             "List your templates",
 		Long:              "List your templates. WARM is how many boxes of it are kept ready.",
 		Example:           "  forkbox template ls\n  forkbox template ls --json | jq -r '.templates[].name'",
-		Args:              cobra.NoArgs,
+		Args:              alone(""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.listTemplates(cmd.Context()) },
 	}

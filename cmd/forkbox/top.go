@@ -20,7 +20,7 @@ until q or ctrl-C; READ and WRITTEN are then per second, otherwise since the box
 was started. PRESSURE is the resource that it loses most time waiting for, and how
 much of the last ten seconds that was.`,
 		Example:           "  forkbox top\n  forkbox top --json | jq '.boxes[] | {name, cpu_percent}'",
-		Args:              cobra.NoArgs,
+		Args:              alone(""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.top(cmd.Context()) },
 	}

@@ -18,7 +18,7 @@ snapshot is below it. A snapshot begins with an @; the one that its box stands o
 has a * after its name. Where something was forked from what is gone since, it is
 below (removed).`,
 		Example:           "  forkbox tree\n  forkbox tree --json | jq '.boxes[] | {name, parent}'",
-		Args:              cobra.NoArgs,
+		Args:              alone(""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.tree(cmd.Context()) },
 	}

@@ -28,7 +28,7 @@ func (a *app) versionVerb() *cobra.Command {
 		Short:   "Print the version",
 		Long:    "Print the version of this program. It does not ask the daemon.",
 		Example: "  forkbox version\n  forkbox version --json",
-		Args:    cobra.NoArgs,
+		Args:    alone(""),
 		RunE: func(*cobra.Command, []string) error {
 			v := client.Version{Version: version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 			if a.json {
