@@ -82,6 +82,9 @@ func (s *syncing) run(ctx context.Context) (err error) {
 	// Before reality is read: what it changes from now on is for next time.
 	s.result = forkbox.SyncResult{Fence: s.fence(), Merged: []string{}, Taken: []string{}, Conflicts: []forkbox.Caution{}, Unseen: s.unseen}
 	s.result.Count.Unseen = s.covered
+	if err := s.lookAgain(ctx); err != nil {
+		return err
+	}
 	if s.view, err = s.Engine.view(ctx, *s.box); err != nil {
 		return err
 	}

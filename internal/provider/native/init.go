@@ -203,6 +203,8 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 		rep.files = []*os.File{p.device}
 	case doDial:
 		err = p.dial(req.Port, files)
+	case doRefresh:
+		err = refreshHere()
 	case doWhose:
 		rep.Exec = p.whose(req.PID)
 	case doAsk:

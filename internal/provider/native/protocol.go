@@ -24,13 +24,14 @@ const (
 	doSuspend verb = "suspend" // stop it as ctrl-Z would
 	doList    verb = "list"
 	doStop    verb = "stop"
-	doAck     verb = "ack"    // the exit of ID is in the ledger
-	doClaim   verb = "claim"  // the spare becomes the box named ID
-	doAttach  verb = "attach" // relay what ID writes to these files too
-	doDevice  verb = "device" // give the box's TUN device
-	doAsk     verb = "ask"    // give what asks about the box's sockets
-	doWhose   verb = "whose"  // say which exec started the process PID
-	doDial    verb = "dial"   // connect to Port of the box, and relay
+	doAck     verb = "ack"     // the exit of ID is in the ledger
+	doClaim   verb = "claim"   // the spare becomes the box named ID
+	doAttach  verb = "attach"  // relay what ID writes to these files too
+	doDevice  verb = "device"  // give the box's TUN device
+	doAsk     verb = "ask"     // give what asks about the box's sockets
+	doWhose   verb = "whose"   // say which exec started the process PID
+	doDial    verb = "dial"    // connect to Port of the box, and relay
+	doRefresh verb = "refresh" // see what reality has now
 )
 
 type request struct {
