@@ -119,7 +119,7 @@ func (e *Engine) mark(r forkbox.Receipt, box forkbox.Box, marks *review.Marks, l
 		case !r.Undone.IsZero() && tag.Drifted:
 			return nil // as it was: changed by reality
 		case r.Undone.IsZero():
-			m = review.Mark{Box: tag.Box, Whole: !tag.Partial, Deleted: tag.Kind == forkbox.Deleted, Added: tag.Kind == forkbox.Added || m.Added && tag.Kind == forkbox.Mode,
+			m = review.Mark{Box: tag.Box, Whole: !tag.Partial, Deleted: tag.Kind == forkbox.Deleted, Added: tag.Kind == forkbox.Added || tag.Kind == forkbox.Type || m.Added && tag.Kind == forkbox.Mode,
 				Landed: r.Created.After(box.Base.Fence), Receipt: r.ID}
 		}
 		m.Nothing = !r.Undone.IsZero() && tag.Kind == forkbox.Added && x.Now == nil

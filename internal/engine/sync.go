@@ -63,8 +63,11 @@ func (s *syncing) uncover(ctx context.Context) error {
 		return err
 	}
 	if err := s.quiet(ctx, op, s.h, s.box); forkbox.CodeOf(err) == forkbox.Busy {
-		s.covered = len(changes)
-		for _, c := range changes[:min(len(changes), maxSynced)] {
+		if s.covered = len(changes); s.covered > maxSynced {
+			return forkbox.Errorf(forkbox.Busy, op, "reality has more than %d paths that the box can be shown only when nothing runs in it", maxSynced).
+				Hint("stop what runs, and sync again: forkbox stop %s", s.box.Name)
+		}
+		for _, c := range changes {
 			s.unseen = append(s.unseen, forkbox.Caution{Path: c.Path, Why: "it is in a directory of the box's own, and something runs in the box: stop it, and sync again"})
 		}
 		return nil
@@ -221,6 +224,9 @@ func (s *syncing) moveFence(ctx context.Context) error {
 	box := *s.box
 	box.Base.Fence, box.Stale, box.StaleBy, box.Unresolved = s.result.Fence, "", "", nil
 	for _, c := range s.result.Conflicts {
+		box.Unresolved = append(box.Unresolved, c.Path)
+	}
+	for _, c := range s.unseen {
 		box.Unresolved = append(box.Unresolved, c.Path)
 	}
 	if book := s.book(box, s.view.Root); book != nil {

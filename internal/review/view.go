@@ -193,9 +193,16 @@ func (v *View) Landed(e *Entry) bool {
 
 // neverSeen says whether a path is missing in the box that reality made in a
 // directory of the box's own, which has landed: the box shows only what is its
-// own there, and has not deleted it.
+// own there, and has not deleted it. Since a sync it may show it, and then it can.
 func (v *View) neverSeen(e *Entry) bool {
-	return e.Kind == forkbox.Deleted && v.ofReality(e.Path)
+	return e.Kind == forkbox.Deleted && unshown(e.Sides) && v.ofReality(e.Path)
+}
+
+// unshown says whether the box was not shown what reality has: it lies in a
+// directory of the box's own.
+func unshown(sides forkbox.Sides) bool {
+	s, ok := sides.(interface{ Unshown() bool })
+	return ok && s.Unshown()
 }
 
 // onlyCopied says whether a directory differs because reality gave it another
@@ -213,8 +220,7 @@ func (v *View) onlyCopied(ctx context.Context, e *Entry) bool {
 // overUnseen says whether a box made something where reality had made something
 // else that the box was not shown. When that was does not matter.
 func (v *View) overUnseen(e *Entry) bool {
-	s, ok := e.Sides.(interface{ Unshown() bool })
-	return ok && s.Unshown() && e.Kind != forkbox.Deleted && v.ofReality(e.Path)
+	return e.Kind != forkbox.Deleted && unshown(e.Sides) && v.ofReality(e.Path)
 }
 
 // ofReality says whether what reality has at a path, in a directory of the box's
@@ -296,9 +302,10 @@ func (v *View) since(p string, id forkbox.Identity) bool {
 
 // sinceBelow is since for what is in a directory that goes. Adding and deleting
 // files in one sets both of its times; where they differ, its attributes
-// changed, or it was moved there with files that keep their times.
+// changed, or it was moved there with files that keep their times. What a sync
+// could not show to the box counts as changed, whenever that was.
 func (v *View) sinceBelow(p string, n forkbox.Node) bool {
-	return v.since(p, n.Identity) && (!n.Mode.IsDir() || n.ModTime.UnixNano() != n.Ctime) && !v.asKnown(p, n.Identity)
+	return v.Unresolved(p) || v.since(p, n.Identity) && (!n.Mode.IsDir() || n.ModTime.UnixNano() != n.Ctime) && !v.asKnown(p, n.Identity)
 }
 
 // Since says whether reality has something else at a path than what an apply
