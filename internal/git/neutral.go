@@ -77,6 +77,10 @@ func (r Repo) drivers(ctx context.Context) (drivers, error) {
 		if name, ok := filterOf(key); ok {
 			key = "filter." + name
 		}
+		if strings.Contains(key, "=") {
+			// -c ends the key at the first =, and the filter would run.
+			return nil, &refusal{code: -1, words: "the configuration has a filter with = in its name, which git cannot be told to leave out: " + printable(key)}
+		}
 		found[key] = found[key] || scope == "local" || scope == "worktree"
 	}
 	return found, err

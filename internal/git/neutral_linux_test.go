@@ -19,6 +19,7 @@ var ways = []struct{ name, setup, control string }{
 	{"hook", `for h in pre-commit prepare-commit-msg commit-msg post-commit post-index-change reference-transaction; do cp $RUN .git/hooks/$h; done`, "git commit -qam x"},
 	{"hooksPath", `mkdir .husky; for h in pre-commit commit-msg post-index-change; do cp $RUN .husky/$h; done; git config core.hooksPath .husky`, "git commit -qam x"},
 	{"clean filter", `git config filter.x.clean $RUN`, "git add f.txt"},
+	{"filter with =", `git config filter.x=y.clean $RUN; echo '*.txt filter=x=y' >.gitattributes; git commit -qm attributes .gitattributes`, "git add f.txt"},
 	{"required clean filter", `git config filter.x.clean $RUN; git config filter.x.required true`, "git add f.txt"},
 	{"smudge filter", `git config filter.x.smudge $RUN`, "git checkout -q f.txt"},
 	{"process filter", `git config filter.x.process $RUN`, "git add f.txt"},
@@ -193,5 +194,16 @@ func TestNothingElseRunsGit(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestGitIsNotTheBoxs: what a box landed in a directory that is in the daemon's
+// PATH is not taken for git.
+func TestGitIsNotTheBoxs(t *testing.T) {
+	w, marked := armed(t, `mkdir bin; cp $RUN bin/git; cp $RUN bin/git-status`)
+	t.Setenv("PATH", filepath.Join(w.Root, "bin")+":bin:"+os.Getenv("PATH"))
+	useAll(t, w)
+	if marked() {
+		t.Error("it was run")
 	}
 }

@@ -68,13 +68,14 @@ func (r Repo) run(ctx context.Context, c call) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	program, err := exec.LookPath("git")
-	if err != nil {
-		return nil, forkbox.Errorf(forkbox.Unsupported, op, "there is no git on this machine").Hint("install git, or do without --commit")
+	program, ok := find("git", r.search())
+	if !ok {
+		return nil, forkbox.Errorf(forkbox.Unsupported, op, "there is no git on this machine, where only you or root could have put it").Hint("install git, or do without --commit")
 	}
 	args, env := slices.Concat(c.flags, c.args), slices.Concat(r.environment(), c.env)
 	if !c.own {
-		env = append(env, neutralEnv...)
+		var err error
+		env = append(append(env, neutralEnv...), "PATH="+r.search())
 		if args, err = r.settle(ctx, c); err != nil {
 			return nil, err
 		}
@@ -119,11 +120,7 @@ func (r Repo) explain(ctx context.Context, err error, words, out string) error {
 // environment is all that git gets: nothing of the daemon's own, which may
 // hold another person's GIT_ variables, credentials or configuration.
 func (r Repo) environment() []string {
-	path := os.Getenv("PATH")
-	if path == "" {
-		path = "/usr/local/bin:/usr/bin:/bin"
-	}
-	env := []string{"PATH=" + path, "LANG=C.UTF-8", "GIT_TERMINAL_PROMPT=0"}
+	env := []string{"PATH=" + daemonPath(), "LANG=C.UTF-8", "GIT_TERMINAL_PROMPT=0"}
 	if r.Owner.Home != "" {
 		env = append(env, "HOME="+r.Owner.Home)
 	}
