@@ -95,6 +95,8 @@ var inHome = []known{
 	{path: ".cache/huggingface/token", why: "Hugging Face token"},
 	{path: ".huggingface/token", why: "Hugging Face token"},
 
+	{path: ".local/state/forkbox", why: "forkbox's boxes, logs and secrets", dir: true},
+
 	// A browser's profile is a login to everything its user has open.
 	{path: ".mozilla", why: "browser logins", dir: true},
 	{path: ".config/google-chrome", why: "browser logins", dir: true},

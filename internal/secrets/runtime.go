@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// inRun is what lies under /run and acts for the host or holds its secrets.
-// /var/run and /var/lock are symlinks into it.
+// inRun is what lies under /run, mostly, and acts for the host or holds its
+// secrets. /var/run and /var/lock are symlinks into it.
 var inRun = []known{
 	{path: "/run/docker.sock", why: "the Docker engine: root on the host"},
 	{path: "/run/docker", why: "the Docker engine's state", dir: true},
@@ -35,6 +35,7 @@ var inRun = []known{
 	{path: "/run/tailscale", why: "Tailscale's control socket", dir: true},
 	{path: "/run/screen", why: "terminals of the host", dir: true},
 	{path: "/run/tmux", why: "terminals of the host", dir: true},
+	{path: "/var/lib/forkbox", why: "boxes, logs and secrets of the system's forkbox", dir: true},
 	{path: "/run/user/%d", why: "the user's session: D-Bus, agents, keyrings, the display", dir: true},
 }
 

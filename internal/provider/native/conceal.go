@@ -101,6 +101,9 @@ func (p *Provider) cover(v *veil, box forkbox.Box, mounts []placed) (hidden []st
 	}
 	again := repeated(mounts)
 	for _, e := range p.secrets(box) {
+		if e.Target == p.home {
+			continue // it is absent, which is more
+		}
 		hidden = append(hidden, e.Path, e.Target)
 		v.empty(e.Path)
 		if e.Target != e.Path {

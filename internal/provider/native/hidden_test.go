@@ -127,6 +127,18 @@ func TestRuntimeSecretsOfEverybody(t *testing.T) {
 	}
 }
 
+// TestOtherStoresAreHidden: of other daemons of the same user, or of others, where
+// they are by default.
+func TestOtherStoresAreHidden(t *testing.T) {
+	t.Parallel()
+	home := providertest.Tree(t, map[string]string{".local/state/forkbox/secrets/key": "KEY"})
+	_, l := lab(t)
+	r := l.Start(l.Box(func(b *forkbox.Box) { b.Owner.Home = home }))
+	if got := r.Sh("ls -A " + home + "/.local/state/forkbox /var/lib/forkbox 2>/dev/null | grep -v '^/' || true"); strings.TrimSpace(got) != "" {
+		t.Errorf("the box sees %q", got)
+	}
+}
+
 func TestHostSocketsAreAbsent(t *testing.T) {
 	t.Parallel()
 	home := providertest.Tree(t, nil)
