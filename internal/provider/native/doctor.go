@@ -37,6 +37,9 @@ func (p *Provider) checkKernel() forkbox.Check {
 	} else {
 		c.Detail += ", as root: boxes have every user"
 	}
+	if linux.Cgo {
+		c.Status, c.Remedy = forkbox.Warn, "this forkbox was built with cgo: boxes of images may lack its C library. Build it without: CGO_ENABLED=0, or make build"
+	}
 	return c
 }
 

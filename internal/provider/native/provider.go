@@ -58,6 +58,10 @@ func New(home string, store *layers.Store, log *slog.Logger) (*Provider, error) 
 		return nil, forkbox.Wrap("read the mount table", err)
 	}
 	p := &Provider{home: home, store: store, log: log, mounts: mounts, rootless: !linux.RealRoot()}
+	if linux.Cgo && p.rootless {
+		return nil, forkbox.Errorf(forkbox.Unsupported, "make boxes without root", "this forkbox was built with cgo, and a box's init could not keep its rights from what it runs").
+			Hint("build it without: CGO_ENABLED=0 go install ./cmd/forkbox, or make build")
+	}
 	for _, dir := range []string{p.rootDir(), p.veilDir()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, forkbox.Wrap("open the store", err)
