@@ -24,6 +24,10 @@ func TestCautionsByPlace(t *testing.T) {
 			"/w/.git/modules/a/modules/b/hooks/x", "/srv/bare.git/hooks/update", "/a.git/b/.git/hooks/x"},
 		"git configuration": {"/w/.git/config", "/w/.git/config.worktree", "/w/.git", "/w/sub/.git", "/w/.git/modules/logs/config",
 			"/w/.git/worktrees/t/config.worktree", "/w/.git/worktrees/t/commondir", "/root/.gitconfig", "/home/u/.config/git/config", "/srv/bare.git/config"},
+		"commands that an editor or agent runs by itself": {
+			"/w/.mcp.json", "/w/.vscode/tasks.json", "/w/a/.vscode/mcp.json", "/w/.cursor/mcp.json", "/w/.claude/settings.json",
+			"/w/.claude/settings.local.json", "/w/.gemini/settings.json", "/w/.devcontainer.json", "/w/.devcontainer/devcontainer.json", "/w/.devcontainer/x/devcontainer.json",
+		},
 		"direnv file": {"/w/.envrc", "/w/a/b/.envrc", "/.envrc"},
 		"shell profile": {"/root/.bashrc", "/home/u/.bash_profile", "/people/me/.profile", "/home/u/.zshrc", "/home/u/.zshenv", "/home/\xff\n/.zshenv",
 			"/home/u/.config/fish/functions/a.fish", "/etc/profile", "/etc/profile.d/x.sh", "/etc/bash.bashrc", "/etc/environment"},

@@ -20,6 +20,7 @@ var sensitive = []struct {
 	{"git configuration", []string{"~/.gitconfig", "~/.config/git/config", "/etc/gitconfig"}, isGitConfig},
 	{"git repository in a directory of another name", nil, isBareGit},
 	{"direnv file", []string{"~/.config/direnv"}, func(at spot) bool { return path.Base(at.path) == ".envrc" }},
+	{"commands that an editor or agent runs by itself", nil, isStarter},
 	{"shell profile", []string{
 		"~/.bashrc", "~/.bash_profile", "~/.bash_login", "~/.bash_logout", "~/.bash_aliases", "~/.profile",
 		"~/.zshrc", "~/.zshenv", "~/.zprofile", "~/.zlogin", "~/.zlogout", "~/.kshrc", "~/.config/fish",
@@ -45,6 +46,25 @@ var sensitive = []struct {
 	{"kernel modules", []string{"/etc/modprobe.d", "/etc/modules*"}, nil},
 	{"udev rule", []string{"/etc/udev", "/usr/lib/udev", "/lib/udev"}, nil},
 	{"autostart", []string{"/etc/xdg/autostart", "~/.config/autostart", "~/.config/autostart-scripts"}, nil},
+}
+
+// isStarter says whether a file has commands that are run when its directory is
+// opened, after one yes at most.
+func isStarter(at spot) bool {
+	name, in := path.Base(at.path), path.Base(path.Dir(at.path))
+	switch name {
+	case ".mcp.json", ".devcontainer.json":
+		return true
+	case "tasks.json":
+		return in == ".vscode"
+	case "mcp.json":
+		return in == ".vscode" || in == ".cursor"
+	case "devcontainer.json":
+		return in == ".devcontainer" || path.Base(path.Dir(path.Dir(at.path))) == ".devcontainer"
+	case "settings.json", "settings.local.json":
+		return in == ".claude" || in == ".gemini"
+	}
+	return false
 }
 
 // placeCautions names the sensitive places that a change touches.
