@@ -71,6 +71,9 @@ type Box struct {
 	Env Strings `json:"env,omitempty"`
 	// AllowSecrets names the secret paths and variables that are not hidden.
 	AllowSecrets []string `json:"allow_secrets,omitempty"`
+	// Places are variables, of the environments that it was made and started
+	// with, that name where credentials lie: NAME=PATH. They are hidden there.
+	Places Strings `json:"places,omitempty"`
 	// Pinned keeps it running when it is idle: `forkbox start` sets it.
 	Pinned bool `json:"pinned,omitempty"`
 	// Stale says which other box landed a path that this one changed as well:

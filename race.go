@@ -50,6 +50,7 @@ type RaceStart struct {
 	Dir          string   `json:"dir,omitempty"`
 	Env          Strings  `json:"env,omitempty"`
 	AllowSecrets []string `json:"allow_secrets,omitempty"`
+	Places       Strings  `json:"places,omitempty"` // as in [Box]
 	Net          string   `json:"net,omitempty"`
 	NetWish      NetWish  `json:"net_wish,omitzero"`
 	Wish         Wish     `json:"wish,omitzero"`

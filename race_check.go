@@ -157,6 +157,7 @@ func (s RaceStart) check(f *raceFaults) {
 		f.add("start.dir", "%s is not an absolute path", quote(s.Dir))
 	}
 	f.env("start.env", s.Env)
+	f.env("start.places", s.Places)
 	f.most("start.allow_secrets", len(s.AllowSecrets), mostVars)
 	f.take("start.net_wish", s.NetWish.Check())
 	f.rules("start.net_wish.rules", s.NetWish.Rules)

@@ -90,8 +90,9 @@ type Template struct {
 	Network Network  `json:"network,omitzero"`
 	Dir     string   `json:"dir"`
 	Env     Strings  `json:"env,omitempty"`
-	// AllowSecrets, Unresolved and Lineage are as in [Box].
+	// AllowSecrets, Places, Unresolved and Lineage are as in [Box].
 	AllowSecrets []string   `json:"allow_secrets,omitempty"`
+	Places       Strings    `json:"places,omitempty"`
 	Unresolved   Strings    `json:"unresolved,omitempty"`
 	Lineage      []Ancestor `json:"lineage,omitempty"`
 	// Warm is how many boxes are kept ready, so that to make one costs only an

@@ -55,7 +55,7 @@ func (a *app) examine(ctx context.Context) client.CheckList {
 			reach.Remedy = strings.Join(e.Hints, "\n")
 		}
 	}
-	found.Checks = slices.Concat([]forkbox.Check{reach}, found.Checks, limitChecks(ctx, c), []forkbox.Check{hiddenVariables(os.Environ())})
+	found.Checks = slices.Concat([]forkbox.Check{reach}, found.Checks, limitChecks(ctx, c), []forkbox.Check{hiddenVariables(os.Environ()), hiddenPlaces(os.Environ(), dir)})
 	if found.Strays == nil {
 		found.Strays = []forkbox.Stray{}
 	}
@@ -79,6 +79,24 @@ func hiddenVariables(env []string) forkbox.Check {
 	if _, dropped := secrets.FilterEnv(env, nil); len(dropped) > 0 {
 		c.Detail = strings.Join(dropped, " ")
 		c.Remedy = "these are not passed to a box; pass one with --allow-secrets NAME"
+	}
+	return c
+}
+
+// hiddenPlaces are the secrets that variables of the caller's lead to, also
+// where the home that the daemon knows is another. They are looked for here, with
+// the caller's rights.
+func hiddenPlaces(env []string, dir string) forkbox.Check {
+	c := forkbox.Check{Name: "hidden by variables", Status: forkbox.Info, Detail: "none of yours leads to a known secret"}
+	var paths []string
+	for _, e := range secrets.Named(secrets.Places(env, "", dir, nil), []string{dir}) {
+		if _, err := os.Lstat(e.Path); err == nil && !slices.Contains(paths, e.Path) {
+			paths = append(paths, e.Path)
+		}
+	}
+	if len(paths) > 0 {
+		c.Detail = strings.Join(paths, " ")
+		c.Remedy = "HOME, KUBECONFIG and their like name these, so boxes made with them do not see them; open one with --allow-secrets PATH"
 	}
 	return c
 }

@@ -61,7 +61,7 @@ func newEngine(ctx context.Context, home string, log *slog.Logger) (_ server.Eng
 	}
 	k.Engine = engine.New(engine.Config{
 		Ledger: k.records, Records: k.records.Kept, Provider: k.provider, Logs: keptLogs{k.store},
-		Secrets: secrets.FilterEnv, Hidden: hiddenPaths, CheckAllow: checkAllow, Log: log,
+		Secrets: secrets.FilterEnv, Places: secrets.Places, Hidden: hiddenPaths, CheckAllow: checkAllow, Log: log,
 		Receipts: filepath.Join(home, "receipts"), Bases: k.store.Base, Fence: fence,
 		UndoAge: age, UndoSize: size, Retention: policy, RetentionErr: policyErr,
 		Networks: k.networks, Ports: k.ports,
@@ -83,11 +83,11 @@ func emptyTrash(ctx context.Context, store *layers.Store, log *slog.Logger) {
 	}
 }
 
-func checkAllow(allow []string, who forkbox.Owner) error {
+func checkAllow(allow []string, who forkbox.Owner, places []string) error {
 	if len(allow) == 0 {
 		return nil // as a rule: a home need not be looked through for that
 	}
-	return secrets.CheckAllow(allow, who.Home, who.UID)
+	return secrets.CheckAllow(allow, who.Home, who.UID, places)
 }
 
 func hiddenPaths(home string) []string {

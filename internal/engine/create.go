@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type CreateSpec struct {
 	Dir          string // where its commands start; the owner's home if empty
 	Env          []string
 	AllowSecrets []string
+	Places       []string // beside those that Env names
 	// Net is none, policy, host, or the name of a team of boxes that reach each
 	// other; the host's default if empty. NetWish is what it may reach.
 	Net     string
@@ -164,7 +166,12 @@ func (e *Engine) addAt(ctx context.Context, box forkbox.Box, fence func(*forkbox
 }
 
 func (e *Engine) newBox(who forkbox.Owner, spec CreateSpec) (forkbox.Box, error) {
-	if err := e.allow(spec.AllowSecrets, who); err != nil {
+	places := e.places(slices.Concat(spec.Env, spec.Places), who.Home, spec.Dir, spec.AllowSecrets)
+	if len(places) > mostPlaces {
+		return forkbox.Box{}, forkbox.Errorf(forkbox.Invalid, "create box", "its environment names too many places for credentials").
+			Hint("at most %d can be hidden", mostPlaces)
+	}
+	if err := e.allow(spec.AllowSecrets, who, places); err != nil {
 		return forkbox.Box{}, err
 	}
 	now := e.instant()
@@ -175,7 +182,7 @@ func (e *Engine) newBox(who forkbox.Owner, spec CreateSpec) (forkbox.Box, error)
 		Race: spec.Race, Approach: spec.Approach,
 		Owner: who, Net: spec.net.net, Network: cloneNetwork(spec.net.network), Note: spec.net.note,
 		Dir:     orElse(spec.Dir, orElse(who.Home, "/")),
-		Created: now.time, Env: env, AllowSecrets: spec.AllowSecrets, Store: e.storage(),
+		Created: now.time, Env: env, AllowSecrets: spec.AllowSecrets, Places: places, Store: e.storage(),
 	}
 	spec.terms.put(&box, now)
 	return box, nil

@@ -31,8 +31,11 @@ type Config struct {
 	// environment, except those that allow names. Without it no variable is
 	// passed at all.
 	Secrets func(env, allow []string) (kept, dropped []string)
+	// Places finds the variables of an environment that name where credentials
+	// lie. dir is what relative paths are relative to.
+	Places func(env []string, home, dir string, allow []string) []string
 	// CheckAllow refuses secrets that a box cannot be allowed as it was said.
-	CheckAllow func(allow []string, who forkbox.Owner) error
+	CheckAllow func(allow []string, who forkbox.Owner, places []string) error
 	// Hidden lists the secret paths below a home that boxes do not see.
 	Hidden func(home string) []string
 
@@ -108,7 +111,8 @@ type Engine struct {
 	logs      Logs
 	secrets   func(env, allow []string) (kept, dropped []string)
 	hidden    func(home string) []string
-	allow     func(allow []string, who forkbox.Owner) error
+	places    func(env []string, home, dir string, allow []string) []string
+	allow     func(allow []string, who forkbox.Owner, places []string) error
 	receipts  string
 	bases     func(box string) string
 	kept      Records // may be nil
@@ -173,8 +177,11 @@ func New(c Config) *Engine {
 	if c.Hidden == nil {
 		c.Hidden = func(string) []string { return nil }
 	}
+	if c.Places == nil {
+		c.Places = func([]string, string, string, []string) []string { return nil }
+	}
 	if c.CheckAllow == nil {
-		c.CheckAllow = func([]string, forkbox.Owner) error { return nil }
+		c.CheckAllow = func([]string, forkbox.Owner, []string) error { return nil }
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -207,7 +214,7 @@ func New(c Config) *Engine {
 		undoAge:  orElse(c.UndoAge, 14*24*time.Hour),
 		undoSize: orElse(c.UndoSize, 10<<30),
 		ledger:   c.Ledger, provider: c.Provider, logs: c.Logs,
-		secrets: c.Secrets, hidden: c.Hidden, allow: c.CheckAllow,
+		secrets: c.Secrets, hidden: c.Hidden, places: c.Places, allow: c.CheckAllow,
 		logCap:    orElse(c.LogCap, 16<<20),
 		restAfter: orElse(c.RestAfter, 30*time.Second),
 		stopGrace: orElse(c.StopGrace, 10*time.Second),

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -80,7 +81,7 @@ func (e *Engine) enlist(ctx context.Context, who forkbox.Owner, ref string, req 
 	if err != nil {
 		return p, err
 	}
-	if p.a, err = e.wake(ctx, in.h, &in.box); err != nil {
+	if p.a, err = e.wakeFor(ctx, in.h, &in.box, slices.Concat(req.Env, req.ExtraEnv)); err != nil {
 		return p, err
 	}
 	if err := notPaused("exec", in.box); err != nil {

@@ -159,6 +159,7 @@ func (e *Engine) child(ctx context.Context, who forkbox.Owner, parent forkbox.Bo
 func (e *Engine) childBox(ctx context.Context, who forkbox.Owner, parent forkbox.Box, s forkbox.Snapshot, spec CreateSpec) (forkbox.Box, error) {
 	spec.Dir = orElse(spec.Dir, parent.Dir)
 	spec.AllowSecrets = slices.Concat(parent.AllowSecrets, spec.AllowSecrets)
+	spec.Places = slices.Concat(parent.Places, spec.Places)
 	box, err := e.newBox(who, spec)
 	if err != nil {
 		return box, err

@@ -53,7 +53,7 @@ func (e *Engine) CreateTemplate(ctx context.Context, who forkbox.Owner, spec for
 		t = forkbox.Template{
 			ID: newID(), Name: spec.Name, Owner: who, Message: spec.Message, Created: e.now(),
 			From: box.Name + "@" + s.Name, Parent: s.ID, Base: s.Base, Layers: slices.Clone(s.Layers),
-			Net: box.Net, Network: inherited(box.Network), Dir: box.Dir, Env: box.Env, AllowSecrets: box.AllowSecrets, Warm: spec.Warm,
+			Net: box.Net, Network: inherited(box.Network), Dir: box.Dir, Env: box.Env, AllowSecrets: box.AllowSecrets, Places: box.Places, Warm: spec.Warm,
 			Unresolved: s.Unresolved, Lineage: lineage(*box, s),
 		}
 		if err := e.ledger.AddTemplate(ctx, t); err != nil {
@@ -166,7 +166,7 @@ func (e *Engine) warmAll(ctx context.Context) error {
 func boxOf(t forkbox.Template) forkbox.Box {
 	return forkbox.Box{
 		Base: t.Base, Layers: slices.Clone(t.Layers), Owner: t.Owner, Net: t.Net, Network: t.Network, Dir: t.Dir, Env: t.Env,
-		AllowSecrets: t.AllowSecrets, Parent: t.ID,
+		AllowSecrets: t.AllowSecrets, Places: t.Places, Parent: t.ID,
 	}
 }
 
@@ -184,6 +184,7 @@ func (e *Engine) fromTemplate(ctx context.Context, who forkbox.Owner, spec Creat
 	}
 	spec.Dir = orElse(spec.Dir, t.Dir)
 	spec.AllowSecrets = slices.Concat(t.AllowSecrets, spec.AllowSecrets)
+	spec.Places = slices.Concat(t.Places, spec.Places)
 	box, err := e.newBox(who, spec)
 	if err != nil {
 		return box, err

@@ -10,6 +10,11 @@ import (
 // wake has a box run: as it does already, or started now. The caller has the
 // box's turn.
 func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attached, error) {
+	return e.wakeFor(ctx, h, box, nil)
+}
+
+// wakeFor is wake for a command with this environment.
+func (e *Engine) wakeFor(ctx context.Context, h *handle, box *forkbox.Box, env []string) (*attached, error) {
 	if err := usable("start box", *box); err != nil {
 		return nil, err
 	}
@@ -24,6 +29,9 @@ func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attach
 		return a, e.reopen(ctx, h, a, box)
 	}
 	was := *box
+	if err := e.hideNamed(box, env); err != nil {
+		return nil, err
+	}
 	if err := e.renewed(box); err != nil {
 		return nil, err
 	}

@@ -181,6 +181,8 @@ func (f fakeBoxes) Policy(_ context.Context, _ forkbox.Owner, wish forkbox.Wish)
 	return nil, nil
 }
 
+func (f fakeBoxes) Places(forkbox.Owner, string, []string, []string) []string { return nil }
+
 func (f fakeBoxes) Passable(env, allow []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return kv == "SECRET=1" && !slices.Contains(allow, "SECRET") })
 }

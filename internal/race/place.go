@@ -97,7 +97,7 @@ func (r *race) commonSpec() engine.CreateSpec {
 	s := r.spec.Start
 	s.Wish.Wait = r.patience()
 	return engine.CreateSpec{
-		From: s.From, Template: s.Template, Dir: s.Dir, Env: s.Env, AllowSecrets: s.AllowSecrets,
+		From: s.From, Template: s.Template, Dir: s.Dir, Env: s.Env, AllowSecrets: s.AllowSecrets, Places: s.Places,
 		Net: s.Net, NetWish: s.NetWish, Wish: s.Wish, Race: r.id, Fence: r.record().Fence,
 	}
 }

@@ -25,6 +25,7 @@ type Boxes interface {
 	Fence() time.Time
 	Provider() string
 	Passable(env, allow []string) []string
+	Places(who forkbox.Owner, dir string, env, allow []string) []string
 	Workspace(dir string) string
 	Policy(ctx context.Context, who forkbox.Owner, wish forkbox.Wish) (forkbox.Policy, error)
 

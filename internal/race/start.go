@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine"
@@ -87,6 +88,8 @@ func (r *Races) acceptable(ctx context.Context, who forkbox.Owner, spec forkbox.
 // newRecord is the record of a race that begins now. Nothing in it is a secret
 // that its owner did not name.
 func (r *Races) newRecord(who forkbox.Owner, spec forkbox.RaceSpec) forkbox.Race {
+	named := slices.Concat(spec.Start.Env, spec.Start.Places)
+	spec.Start.Places = r.boxes.Places(who, spec.Start.Dir, named, spec.Start.AllowSecrets)
 	spec.Start.Env = r.boxes.Passable(spec.Start.Env, spec.Start.AllowSecrets)
 	spec.Start.Wish.Ticket = "" // it is one box's place in line, and there are many
 	if spec.Seed == 0 {

@@ -3,6 +3,7 @@ package secrets
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/forkbox/forkbox"
@@ -33,8 +34,8 @@ func Hide(entries []Entry, allow []string) []Entry {
 // CheckAllow refuses what cannot be opened as it was said. One file of a
 // hidden directory is such a thing: opening all of the directory would show
 // more than was asked for, and opening nothing would pretend.
-func CheckAllow(allow []string, home string, uid int) error {
-	entries := append(Paths(home), Runtime(uid)...)
+func CheckAllow(allow []string, home string, uid int, places []string) error {
+	entries := slices.Concat(Paths(home), Runtime(uid), Named(places, nil))
 	for _, a := range allow {
 		if err := checkAllow(a, entries); err != nil {
 			return err

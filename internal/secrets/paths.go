@@ -6,9 +6,11 @@
 package secrets
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Entry is one path that a box sees empty.
@@ -114,44 +116,52 @@ func Paths(home string) []Entry {
 	if !filepath.IsAbs(home) {
 		return nil
 	}
-	entries := make([]Entry, 0, len(inHome))
-	dirs := realDirs{}
-	for _, k := range inHome {
-		path := filepath.Join(home, filepath.FromSlash(k.path))
-		target := filepath.Join(dirs.of(filepath.Dir(path)), filepath.Base(path))
-		info, err := os.Lstat(target)
-		switch {
-		case err != nil && k.marks == nil:
-			// Not there. It stays listed: it may come.
-			entries = append(entries, Entry{Path: path, Target: target, Why: k.why, Dir: k.dir})
-		case err == nil && (k.marks == nil || contains(path, k.marks)):
-			dir := info.IsDir()
-			if info.Mode()&os.ModeSymlink != 0 {
-				target = resolve(target, home)
-				dir = isDir(target, k.dir)
-			}
-			entries = append(entries, Entry{Path: path, Target: target, Why: k.why, Dir: dir})
-		}
+	return moved(home, ".", realDirs{})
+}
+
+// look is the entry of what is known to lie at path, if that is hidden. home is
+// the directory that is never hidden for a link to it.
+func look(k known, path, home string, dirs realDirs) (e Entry, hidden bool) {
+	target := filepath.Join(dirs.of(filepath.Dir(path)), filepath.Base(path))
+	info, err := os.Lstat(target)
+	if err != nil {
+		// Not there. It stays listed: it may come.
+		return Entry{Path: path, Target: target, Why: k.why, Dir: k.dir}, k.marks == nil
 	}
-	return entries
+	if k.marks != nil && !contains(path, k.marks) {
+		return e, false
+	}
+	dir := info.IsDir()
+	if info.Mode()&os.ModeSymlink != 0 {
+		target = resolve(target, home)
+		dir = isDir(target, k.dir)
+	}
+	return Entry{Path: path, Target: target, Why: k.why, Dir: dir}, true
 }
 
 // maxMarked bounds how much of a settings file is searched for a token.
 const maxMarked = 1 << 20
 
 // contains says whether a file has one of the marks. One that is there but
-// cannot be read, or is too large, counts as secret.
+// cannot be read, or is too large, counts as secret. Whose file it is may be
+// anybody's, and a pipe or a file of the kernel in its place must not keep the
+// daemon waiting.
 func contains(path string, marks []string) bool {
-	info, err := os.Stat(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return !os.IsNotExist(err)
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxMarked {
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil || !info.Mode().IsRegular() || info.Size() > maxMarked:
 		return true
+	case info.Size() == 0: // what the kernel makes up as it is read says so, too
+		return false
 	}
-	data, err := os.ReadFile(path)
+	data, err := io.ReadAll(io.LimitReader(f, maxMarked))
 	if err != nil {
-		return !os.IsNotExist(err)
+		return true
 	}
 	for _, mark := range marks {
 		if strings.Contains(string(data), mark) {

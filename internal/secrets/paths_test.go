@@ -137,12 +137,12 @@ func TestAllowed(t *testing.T) {
 func TestCheckAllow(t *testing.T) {
 	home := t.TempDir()
 	for _, allow := range []string{filepath.Join(home, ".ssh"), filepath.Join(home, ".netrc"), filepath.Join(home, "x"), "GITHUB_TOKEN"} {
-		if err := CheckAllow([]string{allow}, home, 1000); err != nil {
+		if err := CheckAllow([]string{allow}, home, 1000, nil); err != nil {
 			t.Errorf("%s: %v", allow, err)
 		}
 	}
 	for _, allow := range []string{filepath.Join(home, ".ssh/config"), "~/.ssh", ".ssh/config", "", "A=B"} {
-		err := CheckAllow([]string{allow}, home, 1000)
+		err := CheckAllow([]string{allow}, home, 1000, nil)
 		if forkbox.CodeOf(err) != forkbox.Invalid || len(err.(*forkbox.Error).Hints) == 0 {
 			t.Errorf("%q: %v", allow, err)
 		}

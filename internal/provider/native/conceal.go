@@ -64,9 +64,9 @@ func (p *Provider) concealment(box forkbox.Box) (*concealment, error) {
 	if err != nil {
 		return nil, forkbox.Wrap("read the mount table", err)
 	}
-	key := fmt.Sprint(turn, "\x00", box.Owner.UID, "\x00", box.Owner.Home, "\x00", box.AllowSecrets, "\x00", box.Base.Root)
-	if p.rootless {
-		key += "\x00" + box.Dir // see writable
+	key := fmt.Sprint(turn, "\x00", box.Owner.UID, "\x00", box.Owner.Home, "\x00", box.AllowSecrets, "\x00", box.Base.Root, "\x00", box.Places)
+	if p.rootless || len(box.Places) > 0 {
+		key += "\x00" + box.Dir // see writable, and secrets
 	}
 	p.veils.mu.Lock()
 	defer p.veils.mu.Unlock()
@@ -127,7 +127,8 @@ func (p *Provider) cover(v *veil, box forkbox.Box, mounts []placed) (hidden []st
 }
 
 // secrets lists what is hidden from a box: its owner's secrets, everybody's
-// where the box has a root, and what acts for the host.
+// where the box has a root, what acts for the host, and what the environments
+// name that it was made and started with.
 func (p *Provider) secrets(box forkbox.Box) []secrets.Entry {
 	entries := secrets.Paths(box.Owner.Home)
 	if !p.rootless {
@@ -139,6 +140,7 @@ func (p *Provider) secrets(box forkbox.Box) []secrets.Entry {
 	}
 	entries = append(entries, secrets.Runtime(box.Owner.UID)...)
 	entries = append(entries, secrets.Lying()...)
+	entries = append(entries, secrets.Named(box.Places, []string{box.Owner.Home, box.Dir})...)
 	return secrets.Hide(entries, box.AllowSecrets)
 }
 

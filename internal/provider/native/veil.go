@@ -85,6 +85,7 @@ func (v *veil) empty(path string) {
 		}
 	case st.IsDir():
 		v.put(top, path, emptyDir, v.mkdir(st))
+		v.drop(top + path + "/")
 		v.put(bottom, path, deletion, func(s *linux.Script, p string) { s.Whiteout(p) })
 	default:
 		v.put(top, path, emptyFile, func(s *linux.Script, p string) {
@@ -138,17 +139,33 @@ func (v *veil) resolve(path string) (string, os.FileInfo) {
 }
 
 func (v *veil) put(layer, path string, k kind, step func(*linux.Script, string)) {
+	if k != ownFile && v.emptied(filepath.Dir(path)) {
+		return // nothing of reality is there
+	}
 	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
 		if _, made := v.steps[layer+dir]; made {
+			if v.kinds[layer+dir] != emptyDir {
+				return // it is gone with all that is in it, or a file
+			}
 			break
 		}
 		st, err := os.Lstat(dir)
-		if err != nil {
+		if err != nil || !st.IsDir() {
 			return
 		}
 		v.add(layer+dir, emptyDir, v.mkdir(st))
 	}
 	v.add(layer+path, k, step)
+}
+
+// emptied says whether a directory, or one that it is in, is made to look empty.
+func (v *veil) emptied(dir string) bool {
+	for ; dir != "/"; dir = filepath.Dir(dir) {
+		if v.kinds[bottom+dir] == deletion {
+			return true
+		}
+	}
+	return false
 }
 
 // key tells apart veils that hide different things.
@@ -161,11 +178,31 @@ func (v *veil) key() string {
 	return b.String()
 }
 
+// add takes what was there first, but for two things: a deletion is of all that
+// is in a directory, whatever of it was hidden before, and the box has its own
+// files also where something hides reality's.
 func (v *veil) add(key string, k kind, step func(*linux.Script, string)) {
-	if _, made := v.steps[key]; !made {
+	switch was, made := v.kinds[key]; {
+	case !made:
 		v.order = append(v.order, key)
-		v.steps[key], v.kinds[key] = step, k
+	case k == deletion && was == emptyDir:
+		v.drop(key + "/")
+	case k != ownFile:
+		return
 	}
+	v.steps[key], v.kinds[key] = step, k
+}
+
+// drop forgets what begins with prefix.
+func (v *veil) drop(prefix string) {
+	v.order = slices.DeleteFunc(v.order, func(key string) bool {
+		if !strings.HasPrefix(key, prefix) {
+			return false
+		}
+		delete(v.steps, key)
+		delete(v.kinds, key)
+		return true
+	})
 }
 
 // mkdir makes a directory that looks like the one it stands for: overlayfs
