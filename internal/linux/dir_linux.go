@@ -1,8 +1,10 @@
 package linux
 
 import (
+	"os"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,6 +52,42 @@ func List(dir int) ([]string, error) {
 	}
 	defer unix.Close(fd)
 	return Names(fd)
+}
+
+// ProcEntries are what /proc holds besides processes and symlinks. The kernel
+// lists these first: not looking at the processes makes it cheap.
+func ProcEntries() ([]string, error) {
+	dir, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: "/proc", Err: err}
+	}
+	defer unix.Close(dir)
+	names := make([]string, 0, 64)
+	buf := make([]byte, 2<<10)
+	for {
+		n, err := unix.ReadDirent(dir, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: "/proc", Err: err}
+		}
+		if n <= 0 {
+			return names, nil
+		}
+		for rest := buf[:n]; len(rest) > 0; {
+			e := (*unix.Dirent)(unsafe.Pointer(&rest[0]))
+			name := unix.ByteSliceToString(rest[unsafe.Offsetof(e.Name):e.Reclen])
+			kind := e.Type
+			rest = rest[e.Reclen:]
+			switch {
+			case name[0] >= '1' && name[0] <= '9':
+				return names, nil
+			case name != "." && name != ".." && kind != unix.DT_LNK:
+				names = append(names, name)
+			}
+		}
+	}
 }
 
 // ProcPath names an open object for calls that take only paths. It leads to

@@ -119,6 +119,24 @@ func (s *Script) Bind(source, target string, attr int, recursive bool) {
 	s.free(mnt)
 }
 
+// BindAlike mounts path on itself, with the attributes of the mount it is on.
+// It is one call where [Script.Bind] takes four.
+func (s *Script) BindAlike(path string) {
+	r := s.Do("bind "+path, unix.SYS_MOUNT, path, path, 0, unix.MS_BIND, 0)
+	s.free(r)
+}
+
+// ReadOnly has the mount at path be read-only, or writable again; those below
+// it stay as they are.
+func (s *Script) ReadOnly(path string, on bool) {
+	a := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	if !on {
+		a = &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}
+	}
+	r := s.Do("attributes of "+path, unix.SYS_MOUNT_SETATTR, unix.AT_FDCWD, path, 0, a, int(unsafe.Sizeof(*a)))
+	s.free(r)
+}
+
 func (s *Script) setAttr(what string, mnt Reg, attr, deep int) {
 	a := &unix.MountAttr{Attr_set: uint64(attr)}
 	s.Do(what+": attributes", unix.SYS_MOUNT_SETATTR, mnt, "", unix.AT_EMPTY_PATH|deep, a, int(unsafe.Sizeof(*a)))

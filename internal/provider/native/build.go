@@ -31,8 +31,9 @@ type plan struct {
 	base      openBase            // what is not reality
 	tree      int                 // a mount of it, where the path will not do
 	oneLower  bool
-	sysfs     bool // mount a sysfs of our own instead of showing the host's
-	proc      []mask
+	sysfs     bool     // mount a sysfs of our own instead of showing the host's
+	proc      []string // what of /proc is the host's, see lookAtProc
+	masks     []mask
 	nofile    unix.Rlimit
 	lastCap   int
 	listener  int // socket for init
@@ -279,38 +280,6 @@ func (p *plan) stubLike(s *linux.Script, v view) {
 		return
 	}
 	p.stub(s, v.Path)
-}
-
-// mask covers something in /proc or /sys that knows no namespaces.
-type mask struct {
-	path     string
-	readOnly bool // else it looks empty
-	dir      bool
-}
-
-// kernelViews makes /proc and /sys.
-func (p *plan) kernelViews(s *linux.Script) {
-	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	p.stub(s, "/proc")
-	p.stub(s, "/sys")
-	s.Mount("proc", p.at("/proc"), "proc", flags, "")
-	p.bareProc = s.Detached(p.at("/proc"))
-	if p.sysfs {
-		s.Mount("sysfs", p.at("/sys"), "sysfs", flags|unix.MS_RDONLY, "")
-	} else {
-		attr := unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC
-		s.Bind("/sys", p.at("/sys"), attr, p.rootless)
-	}
-	for _, m := range p.proc {
-		switch {
-		case m.readOnly:
-			s.Bind(p.at(m.path), p.at(m.path), unix.MOUNT_ATTR_RDONLY, false)
-		case m.dir:
-			s.Bind(filepath.Join(p.veil.dir, nothing), p.at(m.path), unix.MOUNT_ATTR_RDONLY, false)
-		default:
-			s.Bind(filepath.Join(p.veil.dir, blank), p.at(m.path), unix.MOUNT_ATTR_RDONLY, false)
-		}
-	}
 }
 
 // node is a device of a box's /dev: the ones that programs expect and that

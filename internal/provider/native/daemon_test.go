@@ -22,21 +22,23 @@ import (
 
 // tools that the tests run in a box, or as a daemon to kill.
 var tools = providertest.Tools{
-	"daemon":   daemonTool,
-	"cycle":    cycleTool,
-	"syscalls": syscallsTool,
-	"send":     sendTool,
-	"echo":     echoTool,
-	"call":     callTool,
-	"escape":   escapeTool,
-	"graze":    grazeTool,
-	"visible":  visibleTool,
-	"mounts":   mountsTool,
-	"connect":  connectTool,
-	"doors":    doorsTool,
-	"knock":    knockTool,
-	"second":   secondTool,
-	"parent":   parentTool,
+	"daemon":       daemonTool,
+	"cycle":        cycleTool,
+	"syscalls":     syscallsTool,
+	"send":         sendTool,
+	"echo":         echoTool,
+	"call":         callTool,
+	"escape":       escapeTool,
+	"graze":        grazeTool,
+	"graze-proc":   grazeProcTool,
+	"look-at-proc": lookAtProcTool,
+	"visible":      visibleTool,
+	"mounts":       mountsTool,
+	"connect":      connectTool,
+	"doors":        doorsTool,
+	"knock":        knockTool,
+	"second":       secondTool,
+	"parent":       parentTool,
 }
 
 // order is what the daemon tool is to do. Three descriptors of each command's

@@ -55,25 +55,3 @@ func softLimit() unix.Rlimit {
 	}
 	return limit
 }
-
-// masks lists what of /proc and /sys is covered in a box of a root daemon:
-// its root has the host's root uid, and files that check only that.
-func masks() []mask {
-	candidates := []mask{
-		{"/proc/sys", true, true}, {"/proc/irq", true, true}, {"/proc/bus", true, true}, {"/proc/fs", true, true},
-		{"/proc/sysrq-trigger", true, false}, {"/proc/mtrr", true, false},
-		{"/proc/acpi", false, true}, {"/proc/asound", false, true}, {"/proc/scsi", false, true},
-		{"/proc/dynamic_debug", false, true}, {"/sys/firmware", false, true}, {"/sys/kernel/debug", false, true},
-		{"/proc/kcore", false, false}, {"/proc/keys", false, false}, {"/proc/key-users", false, false},
-		{"/proc/kmsg", false, false}, {"/proc/timer_list", false, false}, {"/proc/latency_stats", false, false},
-		{"/proc/sched_debug", false, false}, {"/proc/kpagecount", false, false}, {"/proc/kpageflags", false, false},
-		{"/proc/kpagecgroup", false, false},
-	}
-	var list []mask
-	for _, m := range candidates {
-		if _, err := os.Lstat(m.path); err == nil {
-			list = append(list, m)
-		}
-	}
-	return list
-}

@@ -222,6 +222,9 @@ func (p *Provider) endStranger(ctx context.Context, box forkbox.Box) error {
 }
 
 func (p *Provider) fork(plan *plan) (*linux.Process, error) {
+	if err := p.lookAtProc(plan); err != nil {
+		return nil, err
+	}
 	reached, notify, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -272,7 +275,7 @@ func (p *Provider) outline(box forkbox.Box) (*plan, error) {
 	pl := &plan{
 		root: p.rootDir(), home: p.home, rootless: p.rootless, box: box, concealed: c,
 		upper: map[string]string{}, work: map[string]string{},
-		oneLower: p.host.oneLower, proc: p.host.masks, nofile: p.host.nofile, lastCap: p.host.lastCap, maxFD: p.host.maxFD,
+		oneLower: p.host.oneLower, masks: p.host.masks, nofile: p.host.nofile, lastCap: p.host.lastCap, maxFD: p.host.maxFD,
 		program: int(p.program.Fd()),
 		sysfs:   p.rootless && box.Net != forkbox.NetHost,
 	}
