@@ -202,5 +202,6 @@ type SyncCount struct {
 	Merged    int `json:"merged"`
 	Taken     int `json:"taken"`
 	Conflicts int `json:"conflicts"`
+	Marked    int `json:"marked"` // of the conflicts, files of the box to look into
 	Unseen    int `json:"unseen"`
 }

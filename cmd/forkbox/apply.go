@@ -31,7 +31,9 @@ yes: at the terminal, or with --yes. Packages are those of dpkg and apk, not of 
 
 Where reality changed the same file since the fork, both are merged. Where that
 conflicts nothing lands, unless --conflict says what does: theirs is the box's
-version, ours is reality's, markers is both, between git's markers.
+version, ours is reality's, markers is both, between git's markers. A file that
+still has the markers of a sync is no version of the box's: it lands when they are
+settled, or by its own name with --yes.
 
 --reviewed takes the hash of forkbox diff --json and refuses when the box has
 changed since. --commit makes a git commit of what landed and of nothing else;

@@ -40,10 +40,11 @@ func (l *lander) try(ctx context.Context, c *client.Client, ref string, spec for
 	return receipt, err
 }
 
-// adviseConflict knows the flags; the daemon knows only the paths.
+// adviseConflict is for conflicts that the daemon met only when it landed: of
+// others it says itself what settles them.
 func (l *lander) adviseConflict(err error, ref string, spec forkbox.ApplySpec) error {
 	var e *forkbox.Error
-	if !errors.As(err, &e) || len(e.Items) == 0 || spec.Conflict != forkbox.Refuse {
+	if !errors.As(err, &e) || len(e.Items) == 0 || len(e.Hints) > 0 || spec.Conflict != forkbox.Refuse {
 		return err
 	}
 	err = advise(err, forkbox.Conflict, "sync", "merge in the box first: forkbox sync %s", ref)

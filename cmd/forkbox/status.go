@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/forkbox/forkbox"
 	"github.com/spf13/cobra"
@@ -118,13 +119,19 @@ func outcomeText(d forkbox.Drift) string {
 }
 
 func (a *app) adviseStatus(s shownStatus) {
-	conflicts := 0
+	conflicts, undecided, open := 0, 0, slices.Sorted(slices.Values(s.Box.Unresolved))
 	for _, drift := range s.Drift {
 		if drift.Outcome == "conflict" {
 			conflicts++
+			if _, found := slices.BinarySearch(open, drift.Path); found {
+				undecided++
+			}
 		}
 	}
 	switch {
+	case conflicts > 0 && conflicts == undecided: // another sync would say the same
+		a.say("apply refuses %s, which a sync left undecided. Settle markers in the box: forkbox shell %s", plural(conflicts, "path"), s.Box.Name)
+		a.say("Decide the rest: %s", decideText(s.Box.Name))
 	case conflicts > 0:
 		a.say("apply refuses %s. Merge in the box: forkbox sync %s", plural(conflicts, "path"), s.Box.Name)
 	case s.Both > 0:

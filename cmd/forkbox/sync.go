@@ -70,14 +70,22 @@ func (a *app) showSync(ref string, result forkbox.SyncResult) error {
 			a.say("%-8s  and %d more", list.what, more)
 		}
 	}
-	if n := result.Count.Conflicts; n > 0 {
-		a.say("%s to resolve in the box: forkbox shell %s", plural(n, "conflict"), ref)
-		return nil
+	marked := result.Count.Marked
+	if marked > 0 {
+		a.say("%s to resolve in the box: forkbox shell %s", plural(marked, "conflict"), ref)
 	}
-	if result.Count.Unseen == 0 {
+	if n := result.Count.Conflicts - marked; n > 0 { // there is nothing to edit
+		a.say("%s to decide: %s", plural(n, "conflict"), decideText(ref))
+	}
+	if result.Count.Conflicts+result.Count.Unseen == 0 {
 		a.say("box %s is up to date with reality", ref)
 	}
 	return nil
+}
+
+// decideText is for what cannot be settled by editing it in the box.
+func decideText(ref string) string {
+	return fmt.Sprintf("forkbox apply --conflict theirs %s PATH (the box wins), or forkbox discard %s PATH (reality wins)", ref, ref)
 }
 
 func withoutWhy(paths []string) []forkbox.Caution {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"time"
@@ -388,12 +387,8 @@ func (a *application) agree(yes bool) error {
 	if err := a.plan.Whole(op); err != nil && a.plan.Refused == 0 {
 		return err
 	}
-	if n := a.plan.Refused; n > 0 {
-		err := forkbox.Errorf(forkbox.Conflict, op, "%s", conflictText(n, len(a.plan.Conflicts))).
-			Hint("bring reality's changes into the box and settle them there: forkbox sync %s", a.box.Name).
-			Hint("or decide: --conflict theirs (the box wins), ours (reality wins), markers (both, marked)")
-		err.Items = a.plan.Conflicts
-		return err
+	if a.plan.Refused > 0 {
+		return inConflict(op, a.box.Name, a.plan)
 	}
 	if err := notHeld(op, a.goes); err != nil {
 		return err
@@ -437,16 +432,6 @@ func notHeld(op string, goes *held.Search) error {
 	return err
 }
 
-func conflictText(n, named int) string {
-	switch {
-	case n == 1:
-		return "reality and the box have both changed a path"
-	case n > named:
-		return fmt.Sprintf("reality and the box have both changed %d paths, of which the first %d are named", n, named)
-	}
-	return fmt.Sprintf("reality and the box have both changed %d paths", n)
-}
-
 // nothing forgets an apply that did not happen.
 func (a *application) nothing(ctx context.Context, cause error) (forkbox.Receipt, error) {
 	err := a.forget(ctx, a.receipt)
@@ -466,13 +451,13 @@ func (a *application) landed(ctx context.Context) (forkbox.Receipt, error) {
 			a.noteDir(a.box.ID, dir)
 		}
 	}
-	if err := a.settleUnresolved(ctx); err != nil {
-		return *r, err
-	}
 	if a.spec.Commit {
 		if err := a.commit(ctx); err != nil {
 			return *r, err
 		}
+	}
+	if err := a.settleUnresolved(ctx); err != nil {
+		return *r, err
 	}
 	a.tellSiblings(ctx)
 	a.expire(ctx)

@@ -26,7 +26,7 @@ func (e *Engine) baseSums(ctx context.Context, box forkbox.Box, s forkbox.Snapsh
 	if !s.Base.IsReality() {
 		return nil, nil
 	}
-	box.Bare, box.Layers, box.Base, box.At = true, s.Layers, s.Base, s.ID
+	box.Bare, box.Layers, box.Base, box.At, box.Unresolved = true, s.Layers, s.Base, s.ID, s.Unresolved
 	view, err := e.view(ctx, box)
 	if err != nil {
 		return nil, err
@@ -35,6 +35,10 @@ func (e *Engine) baseSums(ctx context.Context, box forkbox.Box, s forkbox.Snapsh
 	room := maxSums
 	chosen := review.Choose(forkbox.Selection{All: true}, nil, newSorter(view.Root, box))
 	err = view.EachWith(ctx, chosen, func(x *review.Entry) error {
+		// Without a sum it is a conflict where it is imported, as it is here.
+		if open, err := view.Undecided(ctx, x); open || err != nil {
+			return err
+		}
 		return view.Before(x, func(b forkbox.BaseSum, n forkbox.Node) {
 			if !mayRead(n, box.Owner) || !utf8.ValidString(b.Path) {
 				return

@@ -155,6 +155,9 @@ func (s *syncing) tell(path string, u *review.Update) error {
 				Hint("or decide for all of them: forkbox apply --conflict theirs %s (the box wins), or ours", s.box.Name)
 		}
 		r.Conflicts = append(r.Conflicts, forkbox.Caution{Path: path, Why: u.Conflict})
+		if len(u.Items) > 0 || u.Base != nil {
+			r.Count.Marked++
+		}
 	case u.Taken:
 		if r.Count.Taken++; len(r.Taken) < maxSynced {
 			r.Taken = append(r.Taken, path)

@@ -56,8 +56,12 @@ func (e *Engine) Undo(ctx context.Context, who forkbox.Owner, ref string, spec U
 		return r, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if r, err = e.undoMoves(ctx, r, spec); err != nil {
+	open, err := e.unsettle(ctx, r) // before: a crash must not forget it
+	if err != nil {
 		return r, err
+	}
+	if r, err = e.undoMoves(ctx, r, spec); err != nil {
+		return r, errors.Join(err, e.settleAgain(ctx, r, open))
 	}
 	e.restAfterUndo(ctx, r.Box)
 	if r.Commit == "" {

@@ -119,3 +119,26 @@ func isMarker(line []byte, marker string) bool {
 	rest = bytes.TrimRight(rest, "\r\n")
 	return ok && (len(rest) == 0 || rest[0] == ' ' && marker != middleMarker)
 }
+
+// Marked are the whole conflicts in text that were written with these labels,
+// from the first marker to the last.
+func Marked(text []byte, labels Labels) (list [][]byte) {
+	first, last := Opening(labels), theirsMarker+" "+oneLine(labels.Theirs)
+	at, begun, halfway := 0, -1, false
+	for line := range bytes.Lines(text) {
+		switch word := string(bytes.TrimRight(line, "\r\n")); {
+		case word == first:
+			begun, halfway = at, false
+		case begun >= 0 && word == middleMarker:
+			halfway = true
+		case begun >= 0 && halfway && word == last:
+			list = append(list, text[begun:at+len(line)])
+			begun = -1
+		}
+		at += len(line)
+	}
+	return list
+}
+
+// Opening is the line that a conflict with these labels begins with.
+func Opening(labels Labels) string { return oursMarker + " " + oneLine(labels.Ours) }

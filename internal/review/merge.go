@@ -110,8 +110,9 @@ func (p *Plan) merge(ctx context.Context, e *Entry, old forkbox.Node, whole func
 }
 
 func (p *Plan) mergeLines(e *Entry, t trio, box []byte, old forkbox.Node, whole func() (Step, error)) (Step, error) {
-	if p.View.Unresolved(e.Path) && (!t.mergeable() || merge.HasMarkers(t.inBox.content)) {
-		return p.conflict(e, "a sync left it undecided: settle it in the box", whole)
+	asIs := t.mergeable() && !e.Drifted && p.Spec.Conflict == forkbox.Markers // the sync's markers are what is asked for
+	if p.View.Unresolved(e.Path) && !asIs && (!t.mergeable() || merge.HasMarkers(t.inBox.content)) {
+		return p.conflictLeftOpen(e, t, whole)
 	}
 	if p.View.Unresolved(e.Path) && !e.Drifted {
 		return whole()
@@ -133,7 +134,7 @@ func (p *Plan) mergeLines(e *Entry, t trio, box []byte, old forkbox.Node, whole 
 	}
 	m := merge.Three(t.base.content, t.reality.content, t.inBox.content, labels)
 	if m.Conflicts > 0 && p.Spec.Conflict != forkbox.Markers {
-		return p.conflict(e, "both changed the same lines after the fork", whole)
+		return p.conflictInLines(e, "both changed the same lines after the fork", whole)
 	}
 	if m.Conflicts == 0 && bytes.Equal(m.Content, t.reality.content) && mode == t.reality.mode {
 		return Step{}, nil // reality has it already
@@ -143,6 +144,20 @@ func (p *Plan) mergeLines(e *Entry, t trio, box []byte, old forkbox.Node, whole 
 	return s, err
 }
 
+// conflictLeftOpen is for a file that a sync left undecided. Where reality has
+// changed a text again, another sync brings that into the box as well.
+func (p *Plan) conflictLeftOpen(e *Entry, t trio, whole func() (Step, error)) (Step, error) {
+	switch {
+	case !t.mergeable():
+		return p.conflict(e, "a sync left it undecided, and it is not text", whole)
+	case e.Drifted:
+		return p.conflictInLines(e, "a sync left it undecided, and reality has changed it again", whole)
+	case p.Spec.Conflict == forkbox.Refuse:
+		p.Marked++
+	}
+	return p.conflict(e, "a sync left it undecided: settle its markers in the box", whole)
+}
+
 // twoWay: nobody knows what the two began from.
 func (p *Plan) twoWay(e *Entry, t trio, box []byte, old forkbox.Node, whole func() (Step, error)) (Step, error) {
 	if p.Spec.Conflict != forkbox.Markers {
@@ -150,7 +165,7 @@ func (p *Plan) twoWay(e *Entry, t trio, box []byte, old forkbox.Node, whole func
 		if t.known {
 			why = "both made it after the fork"
 		}
-		return p.conflict(e, why, whole)
+		return p.conflictInLines(e, why, whole)
 	}
 	m := merge.Two(t.reality.content, t.inBox.content, labels)
 	s, err := p.putBytes(e, m.Content, box, t.inBox.mode, &old.Identity)

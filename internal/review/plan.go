@@ -32,6 +32,9 @@ type Plan struct {
 
 	Conflicts []forkbox.Caution // the first of those that are refused
 	Refused   int               // how many there are
+	Marked    int               // of them, files with the markers of a sync
+	Lines     int               // of them, texts that a sync or a choice of markers could show both sides of
+	Hopeless  int               // of them, what the box cannot win
 	Cautions  []forkbox.Caution
 	Left      int // changes that were selected and are not landed
 
@@ -39,7 +42,7 @@ type Plan struct {
 	moved   []forkbox.Move  // directories
 	several map[string]bool // paths of files that land and have other names
 	halves  []half          // what has to be moved out of what goes
-	lost    string          // a directory that cannot land, and so nothing in it; see sourceless
+	lost    string          // a directory that cannot land, and so nothing in it; see sourceless and stayWith
 }
 
 // Step is what an apply does for one change.
@@ -59,6 +62,7 @@ type Tag struct {
 	Merged  bool             `json:"merged,omitempty"`
 	Partial bool             `json:"partial,omitempty"`
 	Drifted bool             `json:"drifted,omitempty"` // reality had changed it after the fence
+	Open    bool             `json:"open,omitempty"`    // a sync had left it undecided
 	Box     forkbox.Identity `json:"box"`
 }
 
@@ -88,6 +92,9 @@ func (p *Plan) Next(ctx context.Context, e *Entry) (Step, error) {
 	s, err := p.step(ctx, e)
 	if err != nil || len(s.Items) == 0 {
 		return s, err
+	}
+	if held, err := p.hold(e, s); held || err != nil {
+		return Step{}, err
 	}
 	s.Landed.Path, s.Landed.Kind = e.Path, e.Kind
 	return s, p.tag(e, &s)
@@ -126,7 +133,7 @@ func (p *Plan) step(ctx context.Context, e *Entry) (Step, error) {
 
 // tag records with every item whose change it is, and what the box had.
 func (p *Plan) tag(e *Entry, s *Step) error {
-	t := Tag{Kind: e.Kind, Merged: s.Landed.Merged, Partial: s.Landed.Partial, Drifted: e.Drifted}
+	t := Tag{Kind: e.Kind, Merged: s.Landed.Merged, Partial: s.Landed.Partial, Drifted: e.Drifted, Open: p.View.Unresolved(e.Path)}
 	if e.Kind != forkbox.Deleted {
 		n, err := e.New()
 		if err != nil {
@@ -170,11 +177,29 @@ func (p *Plan) conflict(e *Entry, why string, whole func() (Step, error)) (Step,
 		return whole()
 	case forkbox.Ours:
 		p.Left++
+		p.stayWith(e)
 		return Step{}, nil
 	case forkbox.Markers:
 		why += "; it cannot be shown with markers: choose theirs or ours"
 	}
+	p.stayWith(e)
 	return p.refuse(e, why)
+}
+
+// stayWith has what the box made in a directory stay with it in the box: there
+// is no place for it in reality.
+func (p *Plan) stayWith(dir *Entry) {
+	if dir.Type == "dir" && (dir.Kind == forkbox.Added || dir.Kind == forkbox.Type) {
+		p.lost = dir.Path
+	}
+}
+
+// conflictInLines is a conflict of texts.
+func (p *Plan) conflictInLines(e *Entry, why string, whole func() (Step, error)) (Step, error) {
+	if c := p.Spec.Conflict; c == forkbox.Refuse || c == forkbox.Markers {
+		p.Lines++
+	}
+	return p.conflict(e, why, whole)
 }
 
 // maxConflicts is how many paths a refusal names. Nobody reads more of them,
@@ -194,6 +219,7 @@ func (p *Plan) impossible(e *Entry, why string) (Step, error) {
 		p.Left++
 		return Step{}, nil
 	}
+	p.Hopeless++
 	return p.refuse(e, why)
 }
 

@@ -23,6 +23,9 @@ func (p *Plan) addition(ctx context.Context, e *Entry) (Step, error) {
 		e.Drifted = true // for the receipt: an undo makes it a conflict again
 		return p.conflict(e, "reality deleted it after the fork", whole)
 	}
+	if p.View.Unresolved(e.Path) {
+		return p.conflict(e, "the box changed it, reality deleted it, and a sync left that undecided", whole)
+	}
 	if _, ok := p.selection(e); ok {
 		return p.partial(e, side{}, nil)
 	}

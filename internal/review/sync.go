@@ -41,7 +41,7 @@ func (v *View) stillOpen(ctx context.Context, e *Entry) (*Update, error) {
 		return u, nil
 	}
 	t, err := v.trio(ctx, e)
-	if err != nil || !t.mergeable() {
+	if err != nil || !t.mergeable() || !t.reality.there {
 		return u, err
 	}
 	if !merge.HasMarkers(t.inBox.content) {
@@ -129,13 +129,14 @@ func (v *View) updateAttributes(e *Entry, t trio) (*Update, error) {
 // mergeInto merges reality's lines into the box's file.
 func (v *View) mergeInto(e *Entry, t trio) (*Update, error) {
 	u := &Update{Base: t.reality.content, BaseMode: t.reality.mode}
+	again := v.Unresolved(e.Path) || markedBySync(t.inBox.content, t.reality.content)
 	var m merge.Result
 	switch {
 	case t.base.there && bytes.Equal(t.base.content, t.inBox.content) && len(e.Attrs) == 0:
 		return v.adoptReality(e)
-	case v.Unresolved(e.Path) && t.base.there:
+	case again && t.base.there:
 		m = merge.Again(append([]byte{}, t.base.content...), t.inBox.content, t.reality.content, boxLabels)
-	case v.Unresolved(e.Path):
+	case again:
 		m = merge.Again(nil, t.inBox.content, t.reality.content, boxLabels)
 	case t.base.there:
 		m = merge.Three(t.base.content, t.inBox.content, t.reality.content, boxLabels)
