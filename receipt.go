@@ -6,8 +6,8 @@ import "time"
 type ReceiptState string
 
 const (
-	// Landing is an apply, or an undo, that goes on or was interrupted: the
-	// next start decides it.
+	// Landing is an apply, or an undo, that goes on, or was interrupted and is
+	// not decided yet: the next apply, undo or start does that.
 	Landing ReceiptState = "landing"
 	// Applied can be undone.
 	Applied ReceiptState = "applied"

@@ -135,7 +135,7 @@ func sortReceipts(list []forkbox.Receipt, dir string) (mine, elsewhere []forkbox
 	inGit := root != "" && exists(filepath.Join(root, ".git"))
 	for _, r := range list {
 		switch {
-		case r.State != forkbox.Applied:
+		case r.State != forkbox.Applied && !halfUndone(r):
 		case r.Workdir == root, r.Workdir != "" && !inGit && forkbox.Within(dir, r.Workdir):
 			mine = append(mine, r)
 		default:
@@ -144,6 +144,10 @@ func sortReceipts(list []forkbox.Receipt, dir string) (mine, elsewhere []forkbox
 	}
 	return mine, elsewhere
 }
+
+// halfUndone says whether an undo of a receipt goes on, or was interrupted and
+// is settled when it is asked for again. An apply that goes on has no paths yet.
+func halfUndone(r forkbox.Receipt) bool { return r.State == forkbox.Landing && r.Paths > 0 }
 
 func receiptText(r forkbox.Receipt) string {
 	where := r.Workdir

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/forkbox/forkbox"
@@ -98,6 +99,7 @@ func (e *Engine) settleReceipts(ctx context.Context) {
 	}
 	defer release()
 	e.settleInterrupted(ctx)
+	e.settleUnrecorded(ctx)
 	e.adopt(ctx)
 	e.sweepSyncs()
 	e.expire(ctx)
@@ -119,6 +121,38 @@ func (e *Engine) settleInterrupted(ctx context.Context) {
 	}
 }
 
+// settleUnrecorded decides what was undone, in whole or in part, and of which
+// the ledger does not know: it may lose its last moments when the power fails.
+func (e *Engine) settleUnrecorded(ctx context.Context) {
+	list, err := e.ledger.Receipts(ctx, nil, forkbox.Applied)
+	if err != nil {
+		e.log.Error("cannot list receipts", "error", err)
+		return
+	}
+	for _, r := range list {
+		if at := e.whereLanded(r); at == land.Before || at == land.After {
+			continue
+		}
+		if err := e.settleReceipt(ctx, r); err != nil {
+			e.log.Error("cannot settle an undo that the ledger lost", "receipt", r.ID, "error", err)
+		}
+	}
+}
+
+// whereLanded is what the landing's own directory says of a receipt that landed
+// once; land.Before is that it says nothing, or cannot be read.
+func (e *Engine) whereLanded(r forkbox.Receipt) land.State {
+	at, err := land.Where(filepath.Join(e.receipts, r.ID))
+	if err != nil {
+		e.log.Error("cannot read where a landing stands", "receipt", r.ID, "error", err)
+		return land.Before
+	}
+	return at
+}
+
+// unsettled begins the note of a receipt that could not be decided.
+const unsettled = "cannot be settled: "
+
 func (e *Engine) settleReceipt(ctx context.Context, r forkbox.Receipt) error {
 	config, err := e.landingConfig(r)
 	if err != nil {
@@ -127,14 +161,16 @@ func (e *Engine) settleReceipt(ctx context.Context, r forkbox.Receipt) error {
 	defer config.Root.Close()
 	out, err := land.Recover(ctx, config)
 	if err != nil {
-		r.Note = "cannot be settled: " + err.Error()
+		r.State, r.Note = forkbox.Landing, unsettled+err.Error()
 		return errors.Join(err, e.ledger.UpdateReceipt(ctx, r))
 	}
 	switch out.State {
 	case land.Before:
 		return e.forget(ctx, r)
 	case land.After:
-		r.State, r.Note = forkbox.Applied, ""
+		if r.State = forkbox.Applied; strings.HasPrefix(r.Note, unsettled) {
+			r.Note = ""
+		}
 	case land.Undone:
 		r.State, r.Undone = forkbox.Undone, e.now()
 		if r.Commit != "" {
@@ -143,7 +179,7 @@ func (e *Engine) settleReceipt(ctx context.Context, r forkbox.Receipt) error {
 	case land.Torn:
 		r.State = forkbox.Torn
 		r.Note = "it was interrupted, and reality has changed since"
-		r.Cautions = append(r.Cautions, out.Torn...)
+		r.Cautions = append(slices.DeleteFunc(r.Cautions, func(c forkbox.Caution) bool { return slices.Contains(out.Torn, c) }), out.Torn...)
 	}
 	r.Bytes, _ = land.Kept(config.Dir)
 	if r.Paths == 0 {

@@ -139,8 +139,12 @@ func undoable(op string, r forkbox.Receipt) error {
 	case forkbox.Expired:
 		return forkbox.Errorf(forkbox.Invalid, op, "%s has expired: what it replaced is not kept any more", r.ID)
 	}
-	return forkbox.Errorf(forkbox.Busy, op, "%s was interrupted", r.ID).
-		Hint("the daemon settles it when it starts: forkbox doctor")
+	why := ""
+	if r.Note != "" {
+		why = " and " + r.Note
+	}
+	return forkbox.Errorf(forkbox.Busy, op, "%s was interrupted%s", r.ID, why).
+		Hint("the next apply or undo tries to settle it, and so does the daemon when it starts: forkbox doctor")
 }
 
 // undo has the receipt landed backwards. The caller holds reality.
@@ -156,8 +160,7 @@ func (e *Engine) undo(ctx context.Context, r forkbox.Receipt, spec UndoSpec) (fo
 		return r, err
 	}
 	if err := land.Undo(ctx, config, spec.forces); err != nil {
-		r.State = was
-		return r, errors.Join(err, e.ledger.UpdateReceipt(ctx, r))
+		return e.notUndone(ctx, r, was, err)
 	}
 	r.State, r.Undone = forkbox.Undone, e.now()
 	if err := e.ledger.UpdateReceipt(ctx, r); err != nil {
@@ -165,4 +168,22 @@ func (e *Engine) undo(ctx context.Context, r forkbox.Receipt, spec UndoSpec) (fo
 	}
 	e.fresh(ctx, r)
 	return r, nil
+}
+
+// notUndone has the receipt of an undo that failed say what became of it. One
+// that was refused touched nothing. One that failed half-way went back to where
+// it began, or could not: then it is torn, or undecided until the next apply,
+// undo or start can settle it.
+func (e *Engine) notUndone(ctx context.Context, r forkbox.Receipt, was forkbox.ReceiptState, cause error) (forkbox.Receipt, error) {
+	if at := e.whereLanded(r); at == land.Before || at == land.After {
+		r.State = was
+		return r, errors.Join(cause, e.ledger.UpdateReceipt(ctx, r))
+	}
+	if err := e.settleReceipt(ctx, r); err != nil {
+		e.log.Error("cannot settle an undo that failed", "receipt", r.ID, "error", err)
+	}
+	if now, err := e.ledger.Receipt(ctx, r.ID); err == nil {
+		r = now
+	}
+	return r, cause
 }

@@ -88,10 +88,13 @@ func (s *site) cancellable(ctx context.Context, v visitor) visitor {
 
 // undoAll takes back what was done so far, because of cause.
 func (l *Landing) undoAll(cause error) error {
-	torn, err := l.rollback()
+	torn, err := []forkbox.Caution(nil), l.notConcluded(done, committing)
+	if err == nil {
+		torn, err = l.rollback()
+	}
 	switch {
 	case err != nil:
-		return errors.Join(cause, forkbox.Errorf(forkbox.Internal, opLand, "take back what was done: %w", err).Hint("it is tried again at the next start"))
+		return errors.Join(cause, forkbox.Errorf(forkbox.Internal, opLand, "take back what was done: %w", err).Hint("it is tried again at the next apply or undo, and when the daemon starts"))
 	case len(torn) > 0:
 		return tornError(opLand, cause, torn)
 	}

@@ -98,6 +98,9 @@ const (
 	After  State = "after"  // it landed
 	Undone State = "undone" // it landed, and was taken back
 	Torn   State = "torn"   // not decided where the tree changed under it
+	// Between is a landing, or an undo, that goes on or was interrupted: Recover
+	// decides it.
+	Between State = "between"
 )
 
 // Outcome is what Recover found or brought about.

@@ -37,6 +37,9 @@ func Recover(context.Context, Config) (Outcome, error) {
 	return Outcome{}, unsupported("recover the landing")
 }
 
+// Where says where a landing stands.
+func Where(string) (State, error) { return "", unsupported("read the receipt") }
+
 // Undo takes a landing back.
 func Undo(context.Context, Config, func(path string) bool) error {
 	return unsupported("undo")

@@ -18,14 +18,28 @@ func (s *site) conclude(to stage, name string, look func(*record) (left, error))
 	if err := s.syncAll(); err != nil {
 		return err
 	}
+	op := opLand
+	if to == undone {
+		op = opUndo
+	}
 	bytes, err := s.weigh()
 	if err == nil {
 		err = s.writeLeft(name, look)
 	}
 	if err != nil {
-		return wrap(opLand, err)
+		return wrap(op, err)
 	}
-	return wrap(opLand, mark(s.dir, marker{Stage: to, Bytes: bytes, Discard: !s.cfg.Keep}))
+	return wrap(op, mark(s.dir, marker{Stage: to, Bytes: bytes, Discard: !s.cfg.Keep}))
+}
+
+// notConcluded takes back a marker which says that something is done, and which
+// may not last: what is on the way back when a crash comes is not done.
+func (s *site) notConcluded(to, at stage) error {
+	m, err := readMarker(s.cfg.Dir)
+	if err != nil || m.Stage != to {
+		return err
+	}
+	return mark(s.dir, marker{Stage: at, Discard: m.Discard})
 }
 
 // writeLeft records what is at every path, and in every slot.
@@ -52,6 +66,7 @@ func (s *site) writeLeft(name string, look func(*record) (left, error)) error {
 		err = j.sync()
 	}
 	if err != nil {
+		_ = unlink(dir, next, 0) // on a full disk the way back needs the room
 		return err
 	}
 	return rename(dir, next, dir, name, 0)

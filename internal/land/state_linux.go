@@ -79,6 +79,26 @@ func writeDurably(dir int, name string, text []byte) error {
 	return syncFile(f)
 }
 
+// Where says where a landing stands, and changes nothing. One without a trace is
+// Before.
+func Where(dir string) (State, error) {
+	m, err := readMarker(dir)
+	if err != nil {
+		return "", forkbox.Wrap(opRead, err)
+	}
+	switch m.Stage {
+	case committing, undoing:
+		return Between, nil
+	case done:
+		return After, nil
+	case undone:
+		return Undone, nil
+	case torn:
+		return Torn, nil
+	}
+	return Before, nil
+}
+
 func readMarker(dir string) (marker, error) {
 	var m marker
 	text, err := os.ReadFile(dir + "/" + markerFile)

@@ -91,9 +91,12 @@ func (s *site) undo(ctx context.Context, force func(string) bool) error {
 
 // undoFailed goes back to where the undo began.
 func (s *site) undoFailed(cause error) error {
-	torn, err := s.reland()
+	torn, err := []forkbox.Caution(nil), s.notConcluded(undone, undoing)
+	if err == nil {
+		torn, err = s.reland()
+	}
 	if err != nil {
-		return errors.Join(cause, forkbox.Errorf(forkbox.Internal, opUndo, "go back: %w", err).Hint("it is tried again at the next start"))
+		return errors.Join(cause, forkbox.Errorf(forkbox.Internal, opUndo, "go back: %w", err).Hint("it is tried again at the next apply or undo, and when the daemon starts"))
 	}
 	if len(torn) > 0 {
 		return tornError(opUndo, cause, torn)
