@@ -23,8 +23,8 @@ import (
 // It looks and prevents nothing: who opens a file later is not seen.
 type Search struct {
 	files     map[inode]string
-	sure      []string // of the files, those that are open for writing
-	dirs      []goal
+	sure      []string        // of the files, those that are open for writing
+	dirs      map[string]goal // by path: a box may delete many, one by one
 	databases databases
 	found     map[string]forkbox.Caution
 }
@@ -32,7 +32,7 @@ type Search struct {
 // NewSearch is one that was told nothing yet.
 func NewSearch() *Search {
 	return &Search{
-		files: map[inode]string{}, found: map[string]forkbox.Caution{},
+		files: map[inode]string{}, dirs: map[string]goal{}, found: map[string]forkbox.Caution{},
 		databases: databases{exists: exists, top: map[string]string{}},
 	}
 }
@@ -72,10 +72,15 @@ func (s *Search) Dir(dir string) {
 }
 
 func (s *Search) add(dir string, database bool) {
+	g, known := s.dirs[dir]
+	if known {
+		g.database = g.database || database
+		s.dirs[dir] = g
+		return
+	}
 	var st unix.Stat_t
-	known := slices.ContainsFunc(s.dirs, func(g goal) bool { return g.path == dir && g.database == database })
-	if !known && unix.Lstat(dir, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		s.dirs = append(s.dirs, goal{dir, uint64(st.Dev), database})
+	if unix.Lstat(dir, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		s.dirs[dir] = goal{uint64(st.Dev), database}
 	}
 }
 
@@ -143,7 +148,6 @@ func look(file string) (inode, writing) {
 
 // goal is a directory in which nobody may write.
 type goal struct {
-	path     string
 	dev      uint64
 	database bool // whoever works in it holds it, too
 }
@@ -177,11 +181,9 @@ func (s *Search) process(pid string) {
 
 // works finds servers whose working directory is that of their database.
 func (s *Search) works(pid, cwd, link string) {
-	for _, g := range s.dirs {
-		var st unix.Stat_t
-		if g.database && cwd == g.path && unix.Stat(link, &st) == nil && uint64(st.Dev) == g.dev {
-			s.hold(g.path, pid)
-		}
+	var st unix.Stat_t
+	if g := s.dirs[cwd]; g.database && unix.Stat(link, &st) == nil && uint64(st.Dev) == g.dev {
+		s.hold(cwd, pid)
 	}
 }
 
@@ -210,10 +212,12 @@ func (s *Search) hits(id inode, name func() string) (list []string) {
 	if len(s.dirs) == 0 {
 		return list
 	}
-	at := name()
-	for _, g := range s.dirs {
-		if g.dev == id.dev && forkbox.Within(at, g.path) {
-			list = append(list, g.path)
+	for at := name(); path.IsAbs(at); at = path.Dir(at) {
+		if g, ok := s.dirs[at]; ok && g.dev == id.dev {
+			list = append(list, at)
+		}
+		if at == "/" {
+			break
 		}
 	}
 	return list

@@ -220,3 +220,40 @@ func TestLinesOfLocks(t *testing.T) {
 		}
 	}
 }
+
+// TestManyDirectories: of many directories that go one by one, all those are
+// named that a file is open in, and no others.
+func TestManyDirectories(t *testing.T) {
+	dir := scene(t)
+	s := NewSearch()
+	for i := range 500 {
+		at := fmt.Sprintf("%s/many/%d/deep", dir, i)
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		s.Dir(at)
+		s.Dir(filepath.Dir(at))
+	}
+	pid := hold(t, "cd '"+dir+"'; exec 3>many/7/deep/file 4>many/77/file")
+	want := fmt.Sprintf("many/7: held by sh, pid %d\nmany/7/deep: held by sh, pid %d\nmany/77: held by sh, pid %d", pid, pid, pid)
+	if got := text(t, dir, s); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// BenchmarkManyDirectories is for b.N directories: what one takes must not
+// depend on how many there are.
+func BenchmarkManyDirectories(b *testing.B) {
+	dir := b.TempDir()
+	for i := range b.N {
+		if err := os.Mkdir(fmt.Sprintf("%s/%d", dir, i), 0o755); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ResetTimer()
+	s := NewSearch()
+	for i := range b.N {
+		s.Dir(fmt.Sprintf("%s/%d", dir, i))
+	}
+	s.Find()
+}

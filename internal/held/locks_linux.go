@@ -18,11 +18,11 @@ func (s *Search) locks() {
 	for id, file := range s.files {
 		wanted[id] = file
 	}
-	for _, g := range s.dirs {
+	for dir, g := range s.dirs {
 		for i := 0; g.database && i < len(stores); i++ {
 			var st unix.Stat_t
-			if unix.Lstat(path.Join(g.path, stores[i]), &st) == nil {
-				wanted[inode{uint64(st.Dev), st.Ino}] = g.path
+			if unix.Lstat(path.Join(dir, stores[i]), &st) == nil {
+				wanted[inode{uint64(st.Dev), st.Ino}] = dir
 			}
 		}
 	}
