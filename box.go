@@ -64,7 +64,7 @@ type Box struct {
 	Owner    Owner     `json:"owner"`
 	Net      Net       `json:"net"`
 	Network  Network   `json:"network,omitzero"`
-	Dir      string    `json:"dir"` // the working directory it was made in
+	Dir      string    `json:"dir"` // the working directory it was made in, by its real name
 	Created  time.Time `json:"created"`
 
 	// Env is the environment it was made with, credentials already removed.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -92,10 +91,4 @@ func (f *boxFlags) checkOrigin() (origin, error) {
 		return origin{}, errors.New("--from and --template exclude each other")
 	}
 	return parseOrigin(f.from)
-}
-
-// workingDirectory is empty where there is none: that is no reason not to fork.
-func workingDirectory() string {
-	dir, _ := os.Getwd()
-	return dir
 }

@@ -12,7 +12,7 @@ import (
 // rights, home and environment.
 func found() []forkbox.NetRule {
 	home, _ := os.UserHomeDir()
-	return registries.Find(registries.Options{Home: home, Dir: workingDirectory(), Env: os.Environ(), Root: "/"})
+	return registries.Find(registries.Options{Home: home, Dir: here().dir, Env: os.Environ(), Root: "/"})
 }
 
 // withFound adds them where they may be needed. A box that is made of another

@@ -9,7 +9,7 @@ import (
 // stands in one. It is read here, with the caller's rights; one that cannot be
 // read is an error, not a project without limits.
 func withProject(wish forkbox.Wish) (forkbox.Wish, error) {
-	dir := workingDirectory()
+	dir := here().dir
 	if dir == "" {
 		return wish, nil
 	}

@@ -10,7 +10,7 @@ import (
 // to say only where nobody else does: neither a flag, nor the box that it is
 // made of.
 func withProjectNet(net string, wish forkbox.NetWish, inherits bool) (string, forkbox.NetWish, error) {
-	dir := workingDirectory()
+	dir := here().dir
 	if dir == "" {
 		return net, wish, nil
 	}

@@ -3,11 +3,13 @@ package engine
 import (
 	"context"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/git"
 )
 
 // CreateSpec is what box to make. Every field may be zero.
@@ -154,6 +156,9 @@ func (e *Engine) addAt(ctx context.Context, box forkbox.Box, fence func(*forkbox
 		return forkbox.Box{}, err
 	}
 	defer unlock()
+	if box.Base.IsReality() {
+		box.Dir = realDir(box.Dir, box.Owner)
+	}
 	if box, err = e.addNamed(ctx, box); err != nil {
 		return forkbox.Box{}, err
 	}
@@ -163,6 +168,26 @@ func (e *Engine) addAt(ctx context.Context, box forkbox.Box, fence func(*forkbox
 	}
 	then(box)
 	return box, nil
+}
+
+// realDir is a directory of the machine by its real name. Changes, receipts and
+// rules have no other: a workspace that is named by way of a symlink would have
+// nothing in it. Where the links lead is looked up with the owner's rights, as
+// the answer is for the owner to read. What cannot be found stays as it is: the
+// first command that is to start there says so.
+func realDir(dir string, owner forkbox.Owner) string {
+	if real, err := filepath.EvalSymlinks(dir); err != nil || real == dir {
+		return dir // the most common case, and it costs no thread
+	}
+	real := dir
+	err := git.Repo{Owner: owner}.As(func() (err error) {
+		real, err = filepath.EvalSymlinks(dir)
+		return err
+	})
+	if err != nil {
+		return dir
+	}
+	return real
 }
 
 func (e *Engine) newBox(who forkbox.Owner, spec CreateSpec) (forkbox.Box, error) {

@@ -11,7 +11,8 @@ import (
 const projectFile = "forkbox.yaml"
 
 // FindProject looks for the project's file in dir and the directories above
-// it, the nearest first. Somebody at work below their home has no project
+// it, the nearest first. It takes the real name of dir: what is above a symlink
+// is not above the project. Somebody at work below their home has no project
 // above it. It only looks: [LoadProject] refuses a file that somebody else
 // could have written.
 func FindProject(dir string) (file string, ok bool) {
@@ -20,6 +21,9 @@ func FindProject(dir string) (file string, ok bool) {
 		return "", false
 	}
 	home := filepath.Clean(os.Getenv("HOME"))
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
 	for {
 		file := filepath.Join(dir, projectFile)
 		if _, err := os.Lstat(file); err == nil {
