@@ -22,7 +22,7 @@ type app struct {
 }
 
 func newApp(args []string) *app {
-	return &app{args: args, stdout: os.Stdout, stderr: os.Stderr, json: asksJSON(args)}
+	return &app{args: args, stdout: os.Stdout, stderr: os.Stderr}
 }
 
 // asksJSON looks for --json by hand, because a command line that cannot be
@@ -93,6 +93,10 @@ box and nothing else.`,
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		a.json = asksJSON(a.args) // the flag may stand after the one that is wrong
+		return err
+	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document; errors are JSON on stderr")
 	root.AddGroup(
 		&cobra.Group{ID: groupStart, Title: "Start here:"},

@@ -60,6 +60,7 @@ type lander struct {
 	*app
 	hunks       []string
 	interactive bool
+	afterRun    bool // run lands, which has no flags of apply
 	conflict    string
 	spec        forkbox.ApplySpec
 	changed     changed // tells what a path means that can mean two things

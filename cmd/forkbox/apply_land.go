@@ -25,7 +25,11 @@ func (l *lander) land(ctx context.Context, c *client.Client, ref string, spec fo
 		}
 		receipt, err = l.try(ctx, c, ref, spec)
 	}
-	err = advise(err, forkbox.Unconfirmed, "--yes", "look at it: forkbox diff -p %s   accept it: forkbox apply --yes %s", ref, ref)
+	accept := "the same with --yes" // and the same paths
+	if l.afterRun {
+		accept = "forkbox apply --yes " + ref
+	}
+	err = advise(err, forkbox.Unconfirmed, "--yes", "look at it: forkbox diff -p %s   accept it: %s", ref, accept)
 	return receipt, l.adviseConflict(err, ref, spec)
 }
 

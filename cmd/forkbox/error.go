@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/forkbox/forkbox"
@@ -36,6 +38,11 @@ func (a *app) exitCode(verb *cobra.Command, err error) int {
 func asError(verb *cobra.Command, err error) *forkbox.Error {
 	var e *forkbox.Error
 	if errors.As(err, &e) {
+		return e
+	}
+	var write *fs.PathError
+	if errors.As(err, &write) && write.Op == "write" && write.Path == os.Stdout.Name() {
+		errors.As(forkbox.Wrap("print", err), &e)
 		return e
 	}
 	return forkbox.Errorf(forkbox.Invalid, "understand the command line", "%w", err).

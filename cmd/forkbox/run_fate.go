@@ -58,7 +58,7 @@ func succeeded(exec forkbox.Exec) bool { return exec.Exit != nil && exec.Exit.Co
 // something in it that is nowhere else, unless it was to be discarded; when the
 // apply failed, in any case.
 func (r *runner) land(ctx context.Context, c *client.Client, result *runResult) (fate, error) {
-	l := &lander{app: r.app}
+	l := &lander{app: r.app, afterRun: true}
 	receipt, err := l.land(ctx, c, result.Box.Name, forkbox.ApplySpec{Message: commandLine(result.Exec.Argv)})
 	if err != nil {
 		var e *forkbox.Error

@@ -42,7 +42,7 @@ func (e *Engine) Apply(ctx context.Context, who forkbox.Owner, ref string, spec 
 			return err
 		}
 		receipt, err = a.run(ctx)
-		return err
+		return nameBox(err, box.Name)
 	})
 	return receipt, err
 }
@@ -394,8 +394,7 @@ func (a *application) agree(yes bool) error {
 		return err
 	}
 	if !yes && len(a.receipt.Cautions) > 0 {
-		err := forkbox.Errorf(forkbox.Unconfirmed, op, "the changes deserve a second look").
-			Hint("when you have looked: --yes")
+		err := forkbox.Errorf(forkbox.Unconfirmed, op, "the changes deserve a second look") // how to say yes is the client's to tell
 		err.Items, err.Hash = a.receipt.Cautions, a.receipt.Hash
 		return err
 	}

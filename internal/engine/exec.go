@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/review"
 )
 
 // ExecRequest is what to run. Env, where it is not nil, is the caller's whole
@@ -62,6 +63,7 @@ type planned struct {
 // and no longer: execs start and run side by side, and a box can be stopped
 // while one hangs in its start.
 func (e *Engine) enlist(ctx context.Context, who forkbox.Owner, ref string, req ExecRequest) (p planned, err error) {
+	defer func() { err = nameBox(err, ref) }()
 	if err := req.check(who); err != nil {
 		return p, err
 	}
@@ -151,9 +153,17 @@ func (r ExecRequest) check(who forkbox.Owner) error {
 	}
 	if who.UID != 0 && !isSelf(who, r.User) {
 		return forkbox.Errorf(forkbox.Denied, op, "you may not start commands as %s", r.User).
-			Hint("become that user inside the box: forkbox exec BOX -- sudo -u %s COMMAND", r.User)
+			Hint("%s", wayToBe(r.User))
 	}
 	return nil
+}
+
+// wayToBe is how a caller gets to be another user in a box.
+func wayToBe(user string) string {
+	if review.Rootless() {
+		return "without root a box has one user, you; for others run the daemon as root: sudo forkbox serve"
+	}
+	return "become that user inside the box: forkbox exec BOX -- sudo -u " + user + " COMMAND"
 }
 
 func isSelf(who forkbox.Owner, user string) bool {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"testing"
@@ -186,4 +187,21 @@ func TestWaitEndsWithItsCallerAndWithTheEngine(t *testing.T) {
 	go func() { _, err := w.Wait(t.Context(), ada, "one", "1"); errs <- err }()
 	w.Close(t.Context())
 	wantCode(t, <-errs, forkbox.Unavailable)
+}
+
+// A hint is to be typed as it stands.
+func TestHintsNameTheBox(t *testing.T) {
+	w := newWorld(t)
+	w.create("one")
+	_, err := w.Exec(t.Context(), ada, "one", ExecRequest{}, forkbox.Stdio{})
+	wantCode(t, err, forkbox.Invalid)
+	var e *forkbox.Error
+	if errors.As(err, &e); !slices.Contains(e.Hints, "put it after two dashes: forkbox exec one -- COMMAND") {
+		t.Errorf("hints are %q", e.Hints)
+	}
+	any := "free some: forkbox gc, or forkbox rm BOX"
+	err = nameBox(forkbox.Errorf(forkbox.Denied, "apply", "no").Hint("leave it out: forkbox apply BOX PATH…").Hint("%s", any), "one")
+	if errors.As(err, &e); !slices.Equal(e.Hints, []string{"leave it out: forkbox apply one PATH…", any}) {
+		t.Errorf("hints are %q", e.Hints)
+	}
 }

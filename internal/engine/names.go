@@ -3,6 +3,7 @@ package engine
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
 	"strings"
@@ -86,3 +87,19 @@ const (
 		sloth snail sparrow squid stork swan tapir tern tiger toad trout turtle
 		viper walrus weasel whale wolf wombat wren yak zebra`
 )
+
+// nameBox has the hints of an error name the box that it is about: what knows
+// nothing of boxes writes BOX. In hints about any box the word stays.
+func nameBox(err error, name string) error {
+	var e *forkbox.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	for i, hint := range e.Hints {
+		for _, verb := range []string{"apply", "exec", "set"} {
+			hint = strings.ReplaceAll(hint, "forkbox "+verb+" BOX ", "forkbox "+verb+" "+name+" ")
+		}
+		e.Hints[i] = hint
+	}
+	return err
+}

@@ -30,14 +30,18 @@ func needRoot(op string) error {
 // noneStored refuses where a store has something in it: it would be out of
 // sight when another store is used, or gone.
 func noneStored(op, dir string) error {
-	for _, shelf := range []struct{ dir, what string }{{"boxes", "boxes"}, {"layers", "snapshots"}, {"roots", "images"}} {
+	for _, shelf := range []struct{ dir, what, remedy string }{
+		{"boxes", "boxes", "forkbox ls lists them, forkbox rm removes them"},
+		{"layers", "snapshots", "forkbox rm BOX@SNAPSHOT and forkbox template rm remove them"},
+		{"roots", "images", "forkbox rm and forkbox template rm remove what was made of them"},
+	} {
 		names, err := stored(filepath.Join(dir, shelf.dir))
 		if err != nil {
 			return forkbox.Wrap(op, err)
 		}
 		if len(names) > 0 {
 			return forkbox.Errorf(forkbox.Busy, op, "the store has %s: %s", shelf.what, some(names)).
-				Hint("remove them first (forkbox rm, forkbox prune), or use another directory (FORKBOX_HOME)")
+				Hint("%s; or use another directory (FORKBOX_HOME)", shelf.remedy)
 		}
 	}
 	return nil

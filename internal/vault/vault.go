@@ -89,7 +89,7 @@ func (v *Vault) Get(uid int, name string) (forkbox.Secret, []byte, error) {
 	sealed, err := readOwn(filepath.Join(v.ownerDir(uid), name), maxFile)
 	if os.IsNotExist(err) {
 		return forkbox.Secret{}, nil, forkbox.Errorf(forkbox.NotFound, op, "there is none of that name").
-			Hint("forkbox secret set %s", name)
+			Hint("keep one first: forkbox secret set %s --host HOST", name)
 	}
 	if err != nil {
 		return forkbox.Secret{}, nil, forkbox.Wrap(op, err)
