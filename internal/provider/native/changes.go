@@ -40,9 +40,9 @@ func (p *Provider) source(box forkbox.Box) (src change.Source, done func(), err 
 		}
 		src.Hidden = c.hidden
 	}
-	// What the box makes of the gate's files, it makes of what reality does not
-	// have: its name server, or its trust, must not land there.
-	src.Hidden = append(slices.Clone(src.Hidden), p.gateFiles(box)...)
+	// What the box makes of its own files, it makes of what reality does not have:
+	// its name, its name server, or its trust, must not land there.
+	src.Hidden = append(slices.Clone(src.Hidden), p.ownFiles(box)...)
 	if src.Uppers, err = p.uppers(box); err != nil {
 		done()
 		return src, nil, err

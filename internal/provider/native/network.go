@@ -236,8 +236,10 @@ func (p *pid1) ownAddresses() []string {
 
 const resolvFile = "/etc/resolv.conf"
 
-// gateFiles are those that a box has instead of reality's, for its gate.
-func (p *Provider) gateFiles(box forkbox.Box) (paths []string) {
+// ownFiles are those that a box has instead of reality's: with its name in them,
+// and for its gate. They are what [concealment.lay] writes.
+func (p *Provider) ownFiles(box forkbox.Box) []string {
+	paths := []string{"/etc/hostname", "/etc/hosts"}
 	if box.Net == forkbox.NetPolicy {
 		paths = append(paths, resolvFile)
 	}

@@ -250,6 +250,37 @@ func TestGateFilesAreHidden(t *testing.T) {
 	}
 }
 
+// TestNameOfABoxIsNoChange: a box's own name stands in files that it has instead
+// of reality's. They are no change, and what the box makes of them is hidden: its
+// name must not land.
+func TestNameOfABoxIsNoChange(t *testing.T) {
+	t.Parallel()
+	p, lab := lab(t)
+	box := lab.Box()
+	r := lab.Start(box)
+	r.Sh("grep -qw " + box.Name + " /etc/hosts && grep -qx " + box.Name + " /etc/hostname")
+	changes := func() (list []forkbox.Change) {
+		must(t, p.Changes(context.Background(), box, func(c forkbox.Change, _ forkbox.Sides) error {
+			list = append(list, c)
+			return nil
+		}))
+		return list
+	}
+	if list := changes(); len(list) > 0 {
+		t.Errorf("before it did anything: %+v", list)
+	}
+	r.Sh("echo 192.0.2.7 x >>/etc/hosts && chmod 600 /etc/hosts && echo other >/etc/hostname")
+	list := changes()
+	for _, c := range list {
+		if !c.Hidden {
+			t.Errorf("it would land: %+v", c)
+		}
+	}
+	if len(list) != 2 {
+		t.Errorf("got %+v", list)
+	}
+}
+
 // TestNamesAreForTheGate: what the host's own file of names says is the gate's to
 // know, which gives out addresses.
 func TestNamesAreForTheGate(t *testing.T) {
