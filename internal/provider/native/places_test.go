@@ -58,11 +58,15 @@ func TestSpareDoesNotShowWhatABoxHides(t *testing.T) {
 	if got := r.Sh("grep -rs SECRET " + home + " || true"); got != "" {
 		t.Errorf("the box sees %q", got)
 	}
-	same, err := p.outline(l.Box(func(b *forkbox.Box) { b.Places = []string{"HOME=" + b.Owner.Home} }))
-	must(t, err)
-	if same.key() != usual.key() {
-		t.Error("the same things are hidden, and a spare would not do")
-	}
+	// Sockets and files in /tmp come and go, and are hidden too.
+	same := l.Box(func(b *forkbox.Box) { b.Places = []string{"HOME=" + b.Owner.Home} })
+	providertest.Eventually(t, "a spare does for a box that hides the same", func() bool {
+		plain, err := p.outline(l.Box())
+		must(t, err)
+		named, err := p.outline(same)
+		must(t, err)
+		return plain.key() == named.key()
+	})
 }
 
 // TestPlacesNeverUnhide: whatever a caller's variables name, what is hidden
