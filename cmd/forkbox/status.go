@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/spf13/cobra"
@@ -61,7 +63,7 @@ func (a *app) status(ctx context.Context, ref string) error {
 func writeStatus(w io.Writer, s shownStatus) {
 	rows := [][2]string{
 		{"box", s.Box.Name + ", " + stateText(s.Box)},
-		{"forked", fmt.Sprintf("%s (%s)", ago(s.Fence), s.Fence.Local().Format("2006-01-02 15:04:05"))},
+		beginning(s.BoxStatus),
 		{"workspace", countByKind(s.Summary.Workspace) + " in " + printable(s.Root)},
 		{"system", countByKind(s.Summary.System) + inBrackets(s.Summary.Packages)},
 		{"noise", noiseText(s.Summary.Noise)},
@@ -75,6 +77,20 @@ func writeStatus(w io.Writer, s shownStatus) {
 	}
 }
 
+// beginning says what a box began as, and when.
+func beginning(s forkbox.BoxStatus) [2]string {
+	at := func(t time.Time) string {
+		return fmt.Sprintf("%s (%s)", ago(t), t.Local().Format("2006-01-02 15:04:05"))
+	}
+	switch {
+	case !s.Box.Base.IsReality():
+		return [2]string{"made of", printable(strings.TrimSuffix(s.Box.Base.Kind+":"+s.Box.Base.Name, ":")) + ", " + at(s.Box.Created)}
+	case s.Fence.Equal(forkbox.NeverFenced):
+		return [2]string{"imported", at(s.Box.Created)}
+	}
+	return [2]string{"forked", at(s.Fence)}
+}
+
 func noiseText(c forkbox.Count) string {
 	if c.Total == 0 {
 		return "nothing changed"
@@ -84,6 +100,12 @@ func noiseText(c forkbox.Count) string {
 
 func driftText(s forkbox.BoxStatus) string {
 	switch {
+	case !s.Box.Base.IsReality():
+		return "is not what this box was made of"
+	case s.Fence.Equal(forkbox.NeverFenced) && s.Behind == 0:
+		return "has what the changes were made on"
+	case s.Fence.Equal(forkbox.NeverFenced):
+		return "is not known to have what the changes were made on at " + plural(s.Behind, "path")
 	case s.Behind == 0:
 		return "has not changed since"
 	case s.Both == 0:

@@ -35,8 +35,17 @@ func (e *Engine) Status(ctx context.Context, who forkbox.Owner, ref string) (for
 	box.Env = nil
 	s := &standing{view: view, found: map[string]forkbox.Drift{},
 		BoxStatus: forkbox.BoxStatus{Box: box, Fence: box.Base.Fence, Root: view.Root}}
-	if err = s.both(ctx, e.newPinner(view)); err == nil {
-		err = s.behind(ctx)
+	switch {
+	case !box.Base.IsReality():
+		err = s.own(ctx)
+	case box.Base.Fence.Equal(forkbox.NeverFenced):
+		// Its changes were made elsewhere: reality is compared with what they were
+		// made on, where the archive says that, and all else in it is no news.
+		err = s.both(ctx, e.newPinner(view))
+	default:
+		if err = s.both(ctx, e.newPinner(view)); err == nil {
+			err = s.behind(ctx)
+		}
 	}
 	return s.result(), forkbox.Wrap(op, err)
 }
@@ -46,6 +55,15 @@ type standing struct {
 	forkbox.BoxStatus
 	view  *review.View
 	found map[string]forkbox.Drift
+}
+
+// own counts what a box changed that has a root of its own: no reality moves on
+// below it.
+func (s *standing) own(ctx context.Context) error {
+	chosen := review.Choose(forkbox.Selection{All: true}, nil, newSorter(s.view.Root, s.view.Box))
+	err := s.view.Each(ctx, chosen, func(*review.Entry) error { return nil })
+	s.Changes = s.view.Summary.Count
+	return err
 }
 
 // both finds the paths that reality and the box have changed, and what an
