@@ -24,14 +24,17 @@ const (
 // sight is what one look saw of a workspace. It tells more than one fence: each
 // thing comes with the time since when it is as it is.
 type sight struct {
-	root    string
-	index   *git.Index // nil where there is none
-	doubt   []string   // tracked, and not known to be as in the index
-	proven  []late     // tracked and as in the index, since a fence that is of interest
-	loose   []file     // not known from git
-	folders []folder
-	walked  int
-	seen    []bool // of index.Entries
+	root  string
+	index *git.Index // nil where there is none
+	// ownIndex says that it lies in the workspace, in a directory that was not
+	// moved there after the earliest fence.
+	ownIndex bool
+	doubt    []string // tracked, and not known to be as in the index
+	proven   []late   // tracked and as in the index, since a fence that is of interest
+	loose    []file   // not known from git
+	folders  []folder
+	walked   int
+	seen     []bool // of index.Entries
 }
 
 // late is a path that became what it is not long ago.
@@ -78,6 +81,9 @@ func (w *watcher) look() error {
 	w.dev = top.Dev
 	if index, err := git.ReadIndex(w.root); err == nil {
 		w.index, w.seen = index, make([]bool, len(index.Entries))
+		at, ok := w.spotOf(".git")
+		info, err := os.Lstat(filepath.Join(w.root, ".git"))
+		w.ownIndex = ok && err == nil && info.IsDir() && at.since < w.fence
 	}
 	at := spot{since: movedAt(w.root), changed: top.mtime}
 	w.addFolder(".", info.Mode(), top, at)

@@ -323,3 +323,29 @@ func BenchmarkLook(b *testing.B) {
 		}
 	}
 }
+
+// The index itself is known where it was written before the fence, and lies
+// where it lay then.
+func TestLookKnowsTheIndex(t *testing.T) {
+	for script, known := range map[string]bool{
+		"true":                                 true,
+		"git update-index --force-write-index": false,
+		"cp -a .git copy; rm -r .git; mv copy .git": false,
+		"mv .git ../other; ln -s ../other .git":     false,
+	} {
+		repo := newRepo(t, "echo 1 >a; git add -A; sleep 0.02; git status >/dev/null")
+		index, err := os.ReadFile(repo.Root + "/.git/index")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := fence(t)
+		sh(t, repo.Root, repo.Owner.Home, script)
+		b := looked(t, newSpace(repo.Root, repo.Owner), repo, at)
+		sh(t, repo.Root, repo.Owner.Home, "echo 2 >a; git add a")
+		if known {
+			want(t, b, repo.Root+"/.git/index", "-rw-r--r-- "+string(index))
+		} else {
+			want(t, b, repo.Root+"/.git/index", "unknown")
+		}
+	}
+}

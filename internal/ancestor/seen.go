@@ -25,6 +25,8 @@ type seen struct {
 	// Index is the copy of git's. What it says is certain but for the exceptions.
 	Index  string          `json:"index,omitempty"`
 	Except forkbox.Strings `json:"except,omitempty"`
+	// IndexMode is the mode of the index, where that itself is as at the fence.
+	IndexMode uint32 `json:"index_mode,omitempty"`
 	// Folders has the modes of directories; of the young ones they are not certain.
 	Folders string          `json:"folders,omitempty"`
 	Young   forkbox.Strings `json:"young,omitempty"`
@@ -96,7 +98,7 @@ func (s *sights) open() error {
 		return err
 	}
 	entries, err := git.ParseIndex(raw) // which has a checksum
-	s.index = &git.Index{Entries: entries}
+	s.index = &git.Index{Entries: entries, Raw: raw}
 	return err
 }
 
@@ -149,6 +151,9 @@ func (b *Book) sighted(ctx context.Context, path string) (content []byte, mode f
 	}
 	if mode, ok := s.folder(rel); ok {
 		return nil, mode, true, nil
+	}
+	if rel == ".git/index" && s.index != nil && s.IndexMode != 0 {
+		return s.index.Raw, fs.FileMode(s.IndexMode), true, nil
 	}
 	if pack, at, ok := s.packed(rel); ok {
 		f, err := os.Open(filepath.Join(s.dir, pack))

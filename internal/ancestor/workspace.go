@@ -235,6 +235,9 @@ func (w *Workspace) tell(b *Book, s *sight, have []file) error {
 			}
 		}
 		slices.Sort(r.Except)
+		if s.ownIndex && settled(s.index.Changed.UnixNano()) < fence {
+			r.IndexMode = uint32(s.index.Mode)
+		}
 	}
 	if w.folders != nil && w.folders.link(b.dir) {
 		r.Folders, r.Young = w.folders.name, s.youngFolders(fence)

@@ -89,6 +89,7 @@ type application struct {
 	moves    bool            // directories are moved
 	flipping bool            // reality may have been touched
 	settled  []string        // that a sync had left undecided, and landed
+	indexes  []landedIndex   // see keepIndexes
 	dirs     map[string]bool // that something landed in, and whether all that was done to each since the fence is the box's
 	began    time.Time
 	sweep    *scope.Sweep
@@ -260,6 +261,7 @@ func (a *application) take(ctx context.Context, x *review.Entry, step review.Ste
 	if err := a.hash.Add(x, *sum); err != nil || len(step.Items) == 0 {
 		return err
 	}
+	a.countIndex(step, *sum)
 	return a.count(x, step)
 }
 
@@ -445,6 +447,7 @@ func (a *application) nothing(ctx context.Context, cause error) (forkbox.Receipt
 func (a *application) landed(ctx context.Context) (forkbox.Receipt, error) {
 	r := &a.receipt
 	a.keepBases()
+	a.keepIndexes()
 	for dir, ours := range a.dirs {
 		if ours {
 			a.noteDir(a.box.ID, dir)

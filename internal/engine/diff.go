@@ -8,6 +8,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/change"
+	"github.com/forkbox/forkbox/internal/git"
 	"github.com/forkbox/forkbox/internal/review"
 	"github.com/forkbox/forkbox/internal/scope"
 )
@@ -190,7 +191,7 @@ func (e *Engine) view(ctx context.Context, box forkbox.Box) (*review.View, error
 		root = "/" // all of it is the owner's work
 	}
 	v := &review.View{
-		Box: box, Root: root, Sorter: newSorter(root, box), Marks: marks, Left: left,
+		Box: box, Root: root, Sorter: newSorter(root, box), Marks: marks, Left: left, Rewritten: git.Rewritten,
 		Changes: func(ctx context.Context, yield func(forkbox.Change, forkbox.Sides) error) error {
 			return e.provider.Changes(ctx, box, yield)
 		},

@@ -80,7 +80,7 @@ func (e *Engine) landingConfig(r forkbox.Receipt) (land.Config, error) {
 	if err != nil {
 		return land.Config{}, forkbox.Wrap("open the root directory", err)
 	}
-	config := land.Config{Dir: filepath.Join(e.receipts, r.ID), Root: root, Keep: true, PutBack: e.putBack(r.Box)}
+	config := land.Config{Dir: filepath.Join(e.receipts, r.ID), Root: root, Keep: true, PutBack: e.putBack(r.Box), Rewritten: e.asLanded(r.ID)}
 	if r.Owner.UID != 0 && os.Geteuid() == 0 {
 		owner := r.Owner
 		config.Owner = &owner

@@ -26,7 +26,9 @@ type Index struct {
 	// Written is when the file was last written to. A file that is not older may
 	// have changed after git looked at it, within the same tick of the clock.
 	Written time.Time
-	Raw     []byte // the file
+	Changed time.Time   // of the inode: it is where it is, as it is, since then
+	Mode    fs.FileMode // of the file
+	Raw     []byte      // the file
 }
 
 // IndexEntry is one tracked path. Numbers are cut to 32 bits, as git does.
@@ -36,6 +38,8 @@ type IndexEntry struct {
 	Mtime, Ctime int64  // in nanoseconds
 	Ino, Size    uint32
 	Mode         uint32
+	// flags are what git was told of the entry, and which side of a merge it is.
+	flags, more uint16
 	// Told says that the entry is about the file: not unmerged, and git was not
 	// told to assume something of it.
 	Told bool
@@ -76,7 +80,7 @@ func ReadIndex(root string) (*Index, error) {
 		return nil, err
 	}
 	entries, err := ParseIndex(raw)
-	return &Index{entries, info.ModTime(), raw}, err
+	return &Index{Entries: entries, Written: info.ModTime(), Changed: changeTime(info), Mode: info.Mode(), Raw: raw}, err
 }
 
 // gitDir is where the index lies: .git, or where the file of that name says.
@@ -113,27 +117,34 @@ func (x *Index) Find(path string) (IndexEntry, bool) {
 // without its checksum, or that has the rest of its entries in another file, is
 // an error.
 func ParseIndex(raw []byte) ([]IndexEntry, error) {
+	entries, _, err := parseIndex(raw)
+	return entries, err
+}
+
+// parseIndex returns the names of the extensions as well.
+func parseIndex(raw []byte) (entries []IndexEntry, extensions []string, err error) {
 	size, ok := idSize(raw)
-	if !ok || len(raw) < 12 || string(raw[:4]) != "DIRC" {
-		return nil, errIndex
+	if !ok || len(raw) < 12+size || string(raw[:4]) != "DIRC" {
+		return nil, nil, errIndex
 	}
 	p := &indexParser{rest: raw[12 : len(raw)-size], id: size, version: binary.BigEndian.Uint32(raw[4:])}
 	if p.version < 2 || p.version > 4 {
-		return nil, errIndex
+		return nil, nil, errIndex
 	}
 	count := int(binary.BigEndian.Uint32(raw[8:]))
 	if count > len(raw)/minEntry {
-		return nil, errIndex
+		return nil, nil, errIndex
 	}
-	entries := make([]IndexEntry, 0, count)
+	entries = make([]IndexEntry, 0, count)
 	for range count {
 		e, ok := p.entry()
 		if !ok || len(entries) > 0 && strings.Compare(entries[len(entries)-1].Path, e.Path) > 0 {
-			return nil, errIndex
+			return nil, nil, errIndex
 		}
 		entries = append(entries, e)
 	}
-	return entries, p.extensions()
+	extensions, err = p.extensions()
+	return entries, extensions, err
 }
 
 // idSize tells which hash a repository uses by the one at the end of the file.
@@ -178,13 +189,15 @@ func (p *indexParser) entry() (e IndexEntry, ok bool) {
 	e.Ino, e.Mode, e.Size = n(5), n(6), n(9)
 	e.id = p.rest[statSize : statSize+p.id]
 	flags := binary.BigEndian.Uint16(p.rest[fixed-2:])
-	e.Told = flags&(flagAssume|flagStage) == 0
+	e.flags = flags & (flagAssume | flagStage)
+	e.Told = e.flags == 0
 	if flags&flagExtended != 0 {
 		if len(p.rest) < fixed+2 {
 			return e, false
 		}
 		// Not checked out, or to be added later, or what nobody knows yet.
-		e.Told = e.Told && binary.BigEndian.Uint16(p.rest[fixed:]) == 0
+		e.more = binary.BigEndian.Uint16(p.rest[fixed:])
+		e.Told = e.Told && e.more == 0
 		fixed += 2
 	}
 	if p.version == 4 {
@@ -236,16 +249,18 @@ func (p *indexParser) shortened(at int) (string, bool) {
 }
 
 // extensions refuses an index that is only a part ("link"), and whatever else
-// has to be understood to read one: those have names in small letters.
-func (p *indexParser) extensions() error {
+// has to be understood to read one: those have names in small letters. It names
+// the others.
+func (p *indexParser) extensions() (names []string, err error) {
 	for len(p.rest) >= 8 {
 		size := int(binary.BigEndian.Uint32(p.rest[4:]))
 		if first := p.rest[0]; first < 'A' || first > 'Z' || size > len(p.rest)-8 {
-			return errIndex
+			return nil, errIndex
 		}
+		names = append(names, string(p.rest[:4]))
 		p.rest = p.rest[8+size:]
 	}
-	return nil
+	return names, nil
 }
 
 // Proves says whether a file that lstat describes so has the content of the

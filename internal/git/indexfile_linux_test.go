@@ -166,6 +166,7 @@ func FuzzParseIndex(f *testing.F) {
 		}
 		f.Add(raw[:len(raw)-20])
 	}
+	f.Add([]byte("DIRC")) // shorter than its head
 	f.Fuzz(func(t *testing.T, body []byte) {
 		raw := sealed(body)
 		entries, err := ParseIndex(raw)

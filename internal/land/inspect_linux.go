@@ -3,6 +3,8 @@ package land
 import (
 	"bytes"
 	"errors"
+	"io"
+	"os"
 	"path"
 
 	"golang.org/x/sys/unix"
@@ -227,8 +229,35 @@ func (s *site) differentContent(t *tree, p string, r *record, now *object) (stri
 	if errors.Is(err, unix.EACCES) {
 		return "it cannot be read to see whether it changed", nil
 	}
-	if err == nil && !bytes.Equal(sum, r.Sum) {
+	if err == nil && !bytes.Equal(sum, r.Sum) && !s.onlyRewritten(dir, name, r, now) {
 		return "its content changed since", nil
 	}
 	return "", err
+}
+
+// maxRewritten is the largest file that is compared in parts.
+const maxRewritten = 16 << 20
+
+// onlyRewritten says whether a file has other bytes than those that landed, and
+// says the same.
+func (s *site) onlyRewritten(dir int, name string, r *record, now *object) (same bool) {
+	if s.cfg.Rewritten == nil || !now.isRegular() || now.Size > maxRewritten {
+		return false
+	}
+	asLanded := s.cfg.Rewritten(r.Path)
+	if asLanded == nil {
+		return false
+	}
+	fd, err := open(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	if err != nil {
+		return false
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxRewritten+1))
+	if err != nil || len(content) > maxRewritten {
+		return false
+	}
+	s.who.beside(func() { same = asLanded(content) }) // what landed is the daemon's to read
+	return same
 }

@@ -43,6 +43,10 @@ type Config struct {
 	// Keep keeps the old objects so that the landing can be undone. Without
 	// it, Commit removes them and the journal.
 	Keep bool
+	// Rewritten is for files that tools write anew without changing what they
+	// say. For such a path it returns what says of a content whether it is still
+	// what landed there; nil where every byte counts. It may be nil itself.
+	Rewritten func(path string) func(content []byte) bool
 	// PutBack is told what was put back when a landing is rolled back: the
 	// same objects, of which Now has the new times. It may be nil.
 	PutBack func(Entry)

@@ -83,7 +83,7 @@ func sumOf(p string, seen forkbox.Node) (b forkbox.BaseSum, ok bool) {
 		b.Sum, b.Size = sum[:], int64(len(target))
 		return b, err == nil && isStill(p, seen.Identity)
 	case 0:
-		f, err := openRegular(p)
+		f, err := OpenRegular(p)
 		if err != nil {
 			return b, false
 		}

@@ -12,7 +12,7 @@ import (
 // ReadIgnore reads an ignore file of reality. Anything but a regular file is
 // not there: a fifo would keep us waiting, and git follows no symlink either.
 func ReadIgnore(path string) ([]byte, error) {
-	f, err := openRegular(path)
+	f, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

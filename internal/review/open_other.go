@@ -11,4 +11,5 @@ import (
 
 func openNode(string, forkbox.Node) (*os.File, error) { return nil, fs.ErrNotExist }
 
-func openRegular(string) (*os.File, error) { return nil, fs.ErrNotExist }
+// OpenRegular opens a file of reality, and nothing but a file.
+func OpenRegular(string) (*os.File, error) { return nil, fs.ErrNotExist }

@@ -14,7 +14,7 @@ import (
 // directory that the box moved, the path that the box has it at is somebody
 // else's in reality, or nobody's.
 func openNode(path string, n forkbox.Node) (*os.File, error) {
-	f, err := openRegular(path)
+	f, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +28,8 @@ func openNode(path string, n forkbox.Node) (*os.File, error) {
 	return nil, fs.ErrNotExist
 }
 
-// openRegular opens a file of reality, and nothing but a file.
-func openRegular(path string) (*os.File, error) {
+// OpenRegular opens a file of reality, and nothing but a file.
+func OpenRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func (p *Plan) linkable(e *Entry, n forkbox.Node) bool {
 	if !n.Mode.IsRegular() {
 		return sameOther(at, n)
 	}
-	f, err := openRegular(at)
+	f, err := OpenRegular(at)
 	if err != nil {
 		return false
 	}

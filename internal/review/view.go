@@ -41,6 +41,11 @@ type View struct {
 	// Changes reads them, in path order.
 	Changes func(ctx context.Context, yield func(forkbox.Change, forkbox.Sides) error) error
 
+	// Rewritten compares two versions of a file that tools write anew without
+	// changing what it says; it is nil for a path where every byte counts. It may
+	// be nil itself.
+	Rewritten func(path string) func(a, b []byte) bool
+
 	// Still says that the other side is no reality that moves on.
 	Still bool
 	// Passed is told of directories that are not selected: something below
@@ -108,7 +113,7 @@ func (v *View) each(ctx context.Context, chosen *Chosen, skip func(*Entry) bool,
 		if !chosen.has(e) {
 			return v.pass(e)
 		}
-		if e.Drifted = v.drifted(e); e.Drifted {
+		if e.Drifted = v.drifted(e) && !v.onlyRewritten(ctx, e); e.Drifted {
 			v.Summary.Drifted++
 		}
 		v.Summary.Add(e.Change)
