@@ -110,14 +110,17 @@ func TestWithoutRootTopsDoNotLand(t *testing.T) {
 	t.Parallel()
 	w := newWithoutRoot(t)
 	w.mustSh("mkdir work && echo old > work/mine && forkbox new --name one --net none")
-	w.mustSh("cd work && forkbox exec one -- sh -c 'echo new > mine; touch /etc/fbtest-top'")
+	w.mustSh("cd work && forkbox exec one -- sh -c 'echo new > mine; touch /etc/fbtest-top; mkdir /etc/fbtest-dir; touch /etc/fbtest-dir/x'")
 	if out := w.mustSh("cd work && forkbox diff --all one"); !strings.Contains(out, "/etc/fbtest-top") {
 		t.Errorf("the diff does not have it:\n%s", out)
 	}
-	out, code := w.sh("cd work && forkbox apply --all --yes one")
-	for _, words := range []string{"/etc/fbtest-top: you may not write to its directory", "hint: leave it out"} {
-		if !strings.Contains(out, words) || code != 125 {
-			t.Errorf("exit %d, and it does not say %q:\n%s", code, words, out)
+	// A dry run promises nothing else, and all of it is named.
+	for _, how := range []string{"--yes", "--dry-run"} {
+		out, code := w.sh("cd work && forkbox apply --all " + how + " one")
+		for _, words := range []string{"2 changes lie where", "/etc/fbtest-top: you may not write to its directory", "/etc/fbtest-dir: you may not", "hint: leave it out"} {
+			if !strings.Contains(out, words) || code != 125 {
+				t.Errorf("%s: exit %d, and it does not say %q:\n%s", how, code, words, out)
+			}
 		}
 	}
 	if got := w.mustSh("cat work/mine; ls -A work"); got != "old\nmine\n" {

@@ -94,6 +94,7 @@ type application struct {
 	began    time.Time
 	sweep    *scope.Sweep
 	goes     *held.Search // what is replaced, deleted or moved
+	denied   denied
 }
 
 func (e *Engine) newApplication(ctx context.Context, h *handle, box forkbox.Box, who forkbox.Owner, spec forkbox.ApplySpec) (*application, error) {
@@ -126,6 +127,10 @@ func (e *Engine) newApplication(ctx context.Context, h *handle, box forkbox.Box,
 
 func (a *application) run(ctx context.Context) (forkbox.Receipt, error) {
 	if err := a.leaveHalves(ctx); err != nil {
+		return forkbox.Receipt{}, err
+	}
+	defer a.denied.close()
+	if err := a.denied.open(a.receipt.Owner); err != nil {
 		return forkbox.Receipt{}, err
 	}
 	if a.spec.DryRun {
@@ -240,8 +245,8 @@ func (a *application) take(ctx context.Context, x *review.Entry, step review.Ste
 	for _, item := range step.Items {
 		a.moves = a.moves || item.Op == land.Move
 		tellGoing(a.goes, item)
-		if a.landing == nil {
-			break
+		if a.denied.has(item) || a.landing == nil {
+			continue
 		}
 		staged, err := a.landing.Stage(ctx, item)
 		if err != nil {
@@ -362,7 +367,7 @@ func (a *application) bring(ctx context.Context, path string) error {
 			return forkbox.Errorf(forkbox.Invalid, "apply", "%q lies in %q, which the box moved or replaced and which is not to land", path, p.path).
 				Hint("apply it as well: forkbox apply %s %s", a.box.Name, p.path)
 		}
-		if a.landing != nil {
+		if !a.denied.has(*p.item) && a.landing != nil {
 			if _, err := a.landing.Stage(ctx, *p.item); err != nil {
 				return err
 			}
@@ -391,6 +396,9 @@ func (a *application) agree(yes bool) error {
 	}
 	if a.plan.Refused > 0 {
 		return inConflict(op, a.box.Name, a.plan)
+	}
+	if err := a.denied.err(op, a.box.Name); err != nil {
+		return err
 	}
 	if err := notHeld(op, a.goes); err != nil {
 		return err

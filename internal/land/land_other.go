@@ -80,3 +80,17 @@ func RestoreStray(*os.File, string, forkbox.Owner) (Stray, []forkbox.Caution, er
 func DeleteStray(*os.File, string, forkbox.Owner) (Stray, error) {
 	return Stray{}, unsupported(opDelete)
 }
+
+// Rights say where something could be put.
+type Rights struct{}
+
+// NewRights are those of an owner.
+func NewRights(*os.File, *forkbox.Owner) (*Rights, error) {
+	return nil, unsupported("land the changes")
+}
+
+// Close ends them.
+func (*Rights) Close() {}
+
+// MayChange says whether something may be put into a directory.
+func (*Rights) MayChange(string) bool { return false }
