@@ -87,6 +87,9 @@ type Box struct {
 	// Rebase names the receipt whose moves of directories in reality the box's
 	// layers are being adapted to; a restart finishes that.
 	Rebase string `json:"rebase,omitempty"`
+	// Syncing is the sync that writes to the box, or was interrupted when it did;
+	// whoever uses the box next decides that first.
+	Syncing *Syncing `json:"syncing,omitempty"`
 	// Layers are the immutable ones below what the box itself writes, the
 	// topmost first.
 	Layers []string `json:"layers,omitempty"`
@@ -158,4 +161,14 @@ type Moment struct {
 type Ancestor struct {
 	Box   string    `json:"box"`
 	Until time.Time `json:"until"`
+}
+
+// SyncStaging is what the names of those directories of a box begin with in which
+// a sync prepares what it brings. They are no change of the box.
+const SyncStaging = ".forkbox-sync-"
+
+// Syncing is a sync that goes on.
+type Syncing struct {
+	Landing string    `json:"landing"` // its journal, among the receipts
+	Fence   time.Time `json:"fence"`   // that the box has when it is done
 }

@@ -32,17 +32,31 @@ func (s *soak) landKilled(after string, f []string) {
 // landDying has the daemon end before the nth change that it makes to files, or
 // when all is done: the same moment each time that the history is played.
 func (s *soak) landDying(nth string, f []string) {
-	s.land(f, func(cmd *exec.Cmd) error {
-		last := dieAt(s.home)
-		s.ok(os.WriteFile(last, []byte(nth), 0o644))
-		begun := s.daemon()
-		err := cmd.Run()
-		s.ok(os.RemoveAll(last))
-		if now := s.daemon(); now == begun && syscall.Kill(now, 0) == nil {
-			kill(s.T, s.home)
-		}
-		return err
-	}, landTry{killed: true})
+	s.land(f, func(cmd *exec.Cmd) error { return s.runDying(nth, cmd) }, landTry{killed: true})
+}
+
+func (s *soak) runDying(nth string, cmd *exec.Cmd) error {
+	last := dieAt(s.home)
+	s.ok(os.WriteFile(last, []byte(nth), 0o644))
+	begun := s.daemon()
+	err := cmd.Run()
+	s.ok(os.RemoveAll(last))
+	if now := s.daemon(); now == begun && syscall.Kill(now, 0) == nil {
+		kill(s.T, s.home)
+	}
+	return err
+}
+
+// syncDying is landDying for a sync. Nothing of it is left in the box, and the
+// next one brings what it would have brought.
+func (s *soak) syncDying(nth, name string) {
+	before := s.real
+	_ = s.runDying(nth, s.command("sync", name))
+	s.same(before, "a sync that died")
+	if diff := s.fb("diff", "--all", name); strings.Contains(diff, ".forkbox-") {
+		s.Errorf("a sync died and left changes in %s: %s", name, diff)
+	}
+	s.sync(s.boxes[name], name)
 }
 
 func (s *soak) daemon() int {

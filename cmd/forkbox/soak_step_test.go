@@ -110,8 +110,10 @@ func (a *author) step(s *soak) string {
 		return a.beside(a.landing(b, box))
 	case what < 70 && len(s.receipts) > 0:
 		return a.beside(fmt.Sprint("undo ", a.IntN(len(s.receipts))))
-	case what < 75:
+	case what < 74:
 		return "sync " + b
+	case what < 75:
+		return fmt.Sprint("dies ", a.made%60, " sync ", b)
 	case what < 79 && len(names) < 4:
 		return fmt.Sprint("fork ", b, " ", s.newName())
 	case what < 83 && len(names) < 4:

@@ -264,6 +264,10 @@ func (s *soak) perform(f []string) {
 		s.landKilled(f[1], f[2:])
 		s.rest("")
 	case "dies":
+		if f[2] == "sync" {
+			s.syncDying(f[1], f[3])
+			break
+		}
 		s.landDying(f[1], f[2:])
 		s.rest("")
 	case "during":

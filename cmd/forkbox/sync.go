@@ -14,7 +14,11 @@ func (a *app) syncVerb() *cobra.Command {
 		Short: "Bring what reality changed since into a box",
 		Long: `Merge what reality changed since the fork into a box. From then on the box counts
 as forked now. Reality stays as it is. Where both changed the same lines, the
-file in the box has both between git's conflict markers; edit it there.
+file in the box has both between git's conflict markers; edit it there. What is
+not text is settled by forkbox apply --conflict theirs, or by forkbox discard.
+
+What runs in the box stands still meanwhile. If it has a file open for writing that
+reality changed too, nothing is done: it would go on writing to the old one.
 
 The exit code is 1 when there are conflicts to resolve.`,
 		Example:           "  forkbox sync try\n  forkbox sync try || forkbox shell try",

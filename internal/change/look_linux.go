@@ -3,10 +3,13 @@ package change
 import (
 	"errors"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox"
 )
 
 const (
@@ -59,7 +62,7 @@ func (w *walker) gather(p *place, r roster, b batch) batch {
 	for i, name := range r.names {
 		e, top := &b[i], r.top(i, p.parts)
 		*e = entry{w: w, in: p, dir: top.dir, marked: top.marked, owners: r.ownersOf(i), name: name, path: join(p.path, name), baseDir: p.base, baseName: name}
-		e.skipped = w.skipped(e.path, true)
+		e.skipped = w.skipped(e.path, true) || strings.HasPrefix(e.name, forkbox.SyncStaging)
 		e.cover = !p.hidden && w.isHidden(p, name, e.path)
 		e.hidden = p.hidden || e.cover
 		if p.base != none && !e.skipped {

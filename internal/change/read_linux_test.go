@@ -59,6 +59,7 @@ var cases = []struct {
 	{"sparse, equal", "chmod 600 sparse; chmod 644 sparse", nil},
 	{"sparse, one byte", "printf x | dd of=sparse bs=1 seek=900000000 conv=notrunc 2>/dev/null", []string{"modified file /sparse"}},
 	{"odd names", "touch 'new\nline' 'a b' -- -x '*'", []string{"added file /*", "added file /-x", "added file /a b", "added file /new\nline"}},
+	{"what a sync prepares", "mkdir .forkbox-sync-b-1 d/.forkbox-sync-b-1; echo x >.forkbox-sync-b-1/1; echo x >d/.forkbox-sync-b-1/1; echo ff >f", []string{"modified file /f"}},
 	{"order", "mkdir a a-b; touch a/z a-b/y", []string{"added dir /a", "added file /a/z", "added dir /a-b", "added file /a-b/y"}},
 }
 

@@ -31,6 +31,9 @@ func (e *Engine) Discard(ctx context.Context, who forkbox.Owner, ref string, sel
 	}
 	var paths []string
 	_, err := e.change(ctx, op, who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
+		if err := e.settleSync(ctx, h, box); err != nil {
+			return err
+		}
 		changes, err := e.toDiscard(ctx, op, *box, sel)
 		if err != nil || len(changes) == 0 {
 			return err

@@ -201,6 +201,9 @@ func (e *Engine) undoneMoves(ctx context.Context, box forkbox.Box) (undone []str
 
 // adaptedAtRest is adapted for a box that may run.
 func (e *Engine) adaptedAtRest(ctx context.Context, op string, h *handle, box *forkbox.Box) error {
+	if err := e.settleSync(ctx, h, box); err != nil {
+		return err
+	}
 	undone, err := e.undoneMoves(ctx, *box)
 	if err != nil || box.Rebase == "" && len(undone) == 0 {
 		return err

@@ -101,7 +101,7 @@ func (e *Engine) settleReceipts(ctx context.Context) {
 	e.settleInterrupted(ctx)
 	e.settleUnrecorded(ctx)
 	e.adopt(ctx)
-	e.sweepSyncs()
+	e.sweepSyncs(ctx)
 	e.expire(ctx)
 }
 

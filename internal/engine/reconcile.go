@@ -47,6 +47,7 @@ func (e *Engine) finishAtRest(ctx context.Context) {
 		e.log.Error("cannot look for what was lost", "error", err)
 	}
 	e.finishRebases(ctx, boxes)
+	e.finishSyncs(ctx, boxes)
 	e.sweepSoon()
 	if err := e.warmAll(ctx); err != nil {
 		e.log.Error("cannot keep templates warm", "error", err)

@@ -104,7 +104,7 @@ func (e *Engine) resolveAt(ctx context.Context, op string, who forkbox.Owner, re
 	if err == nil {
 		err = usable(op, box)
 	}
-	if err == nil && box.Saving+box.Rebase != "" {
+	if err == nil && (box.Saving+box.Rebase != "" || box.Syncing != nil) {
 		box, err = e.settled(ctx, op, box)
 	}
 	if err != nil || !at {
@@ -119,14 +119,15 @@ func (e *Engine) resolveAt(ctx context.Context, op string, who forkbox.Owner, re
 	return box, nil
 }
 
-// settled waits until what is being done to a box's layers is done.
+// settled waits until what is being done to a box's layers, or by a sync to its
+// files, is done.
 func (e *Engine) settled(ctx context.Context, op string, box forkbox.Box) (forkbox.Box, error) {
-	_, unlock, err := e.lock(ctx, box.ID)
+	box, h, unlock, err := e.takeID(ctx, box.ID)
 	if err != nil {
 		return box, err
 	}
 	defer unlock()
-	if box, err = e.ledger.Box(ctx, box.ID); err == nil && box.Rebase != "" {
+	if err = e.settleSync(ctx, h, &box); err == nil && box.Rebase != "" {
 		err = forkbox.Errorf(forkbox.Busy, op, "%s has not been adapted to what landed: %s", box.Name, box.Note).
 			Hint("run something in it to try again: forkbox exec %s -- true", box.Name)
 	}

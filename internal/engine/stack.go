@@ -80,6 +80,9 @@ func (e *Engine) atRest(ctx context.Context, op string, h *handle, box *forkbox.
 	if err := usable(op, *box); err != nil {
 		return err
 	}
+	if err := e.settleSync(ctx, h, box); err != nil {
+		return err
+	}
 	if err := e.inUse(ctx, h, *box); err != nil {
 		return err
 	}

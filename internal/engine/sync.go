@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/held"
 	"github.com/forkbox/forkbox/internal/land"
 	"github.com/forkbox/forkbox/internal/review"
 )
@@ -42,7 +41,9 @@ type syncing struct {
 	view    *review.View
 	result  forkbox.SyncResult
 	landing *land.Landing
-	root    *os.File // the box's, while it is written to
+	root    *os.File     // the box's, while it is written to
+	goes    *held.Search // what is replaced or deleted, nil where nothing runs in the box
+	goOn    func() error // has what runs in the box go on, nil where nothing does
 	bases   keptBases
 	unseen  []forkbox.Caution // what uncover could not show, as far as it is listed
 	covered int               // how many there are
@@ -88,19 +89,76 @@ func (s *syncing) run(ctx context.Context) (err error) {
 	if err := s.lookAgain(ctx); err != nil {
 		return err
 	}
+	defer s.rest(context.WithoutCancel(ctx))
+	if err := s.standStill(ctx); err != nil {
+		return err
+	}
 	if s.view, err = s.Engine.view(ctx, *s.box); err != nil {
 		return err
 	}
-	defer s.rest(context.WithoutCancel(ctx))
-	if err = s.stage(ctx); err != nil {
+	if err = s.stage(ctx); err == nil {
+		err = s.notHeld()
+	}
+	if err != nil {
 		return errors.Join(err, s.abort())
 	}
+	ctx = context.WithoutCancel(ctx)
 	if s.landing != nil {
-		if err := s.landing.Commit(context.WithoutCancel(ctx)); err != nil {
-			return err
-		}
+		err = s.landing.Commit(ctx)
 	}
-	return s.moveFence(context.WithoutCancel(ctx))
+	if err == nil {
+		err = s.moveFence(ctx)
+	}
+	if s.box.Syncing != nil {
+		err = errors.Join(err, s.decideSync(ctx, s.root, s.box))
+	}
+	return err
+}
+
+// still is an instance whose processes can be made to stand still.
+type still interface {
+	// StandStill has them do so, unless they do already; goOn takes that back.
+	// Nothing is started meanwhile.
+	StandStill(ctx context.Context) (goOn func() error, err error)
+	// PIDs are the numbers that the host knows them by.
+	PIDs() []int
+}
+
+// standStill has what runs in the box stop, from before its files are read until
+// they are replaced: what it wrote in between would be in neither version.
+func (s *syncing) standStill(ctx context.Context) error {
+	a, err := s.found(ctx, s.h, s.box)
+	if err != nil || a == nil || s.inUse(ctx, s.h, *s.box) == nil {
+		return err
+	}
+	running, ok := a.instance.(still)
+	if !ok {
+		return s.quiet(ctx, "sync", s.h, s.box)
+	}
+	if s.goOn, err = running.StandStill(ctx); err != nil {
+		return err
+	}
+	if s.root, err = a.instance.Root(); err == nil {
+		s.goes = held.InBox(s.root, running.PIDs())
+	}
+	return err
+}
+
+// notHeld refuses to take files from under a process of the box that has them
+// open: what it writes next would go to a file that nobody sees any more.
+func (s *syncing) notHeld() error {
+	if s.goes == nil {
+		return nil
+	}
+	found := s.goes.Find()
+	if len(found) == 0 {
+		return nil
+	}
+	err := forkbox.Errorf(forkbox.Busy, "sync", "processes in the box write to what reality changed too, and nothing was touched").
+		Hint("let them end, or stop the box, and sync again: forkbox stop %s", s.box.Name).
+		Hint("see them: forkbox ps %s", s.box.Name)
+	err.Items = found
+	return err
 }
 
 func (s *syncing) stage(ctx context.Context) error {
@@ -129,6 +187,9 @@ func (s *syncing) take(ctx context.Context, x *review.Entry, u *review.Update) e
 		var err error
 		if item.Expect, err = land.Look(s.root, item.Path); err != nil {
 			return err
+		}
+		if s.goes != nil {
+			tellGoing(s.goes, item)
 		}
 		if _, err := s.landing.Stage(ctx, item); err != nil {
 			return err
@@ -170,10 +231,8 @@ func (s *syncing) tell(path string, u *review.Update) error {
 	return nil
 }
 
-// syncPrefix marks the directory of a landing in a box: it is no receipt.
-const syncPrefix = "sync-"
-
-// open wakes the box, whose files are written through its own mounts.
+// open wakes the box, whose files are written through its own mounts, and writes
+// down that this is about to happen.
 func (s *syncing) open(ctx context.Context) error {
 	if s.landing != nil {
 		return nil
@@ -182,21 +241,33 @@ func (s *syncing) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.root, err = a.instance.Root(); err != nil {
-		return err
+	if s.root == nil {
+		if s.root, err = a.instance.Root(); err != nil {
+			return err
+		}
 	}
 	if err = os.MkdirAll(s.receipts, 0o700); err != nil { // nothing may have been applied yet
 		return err
 	}
-	s.landing, err = land.Begin(ctx, land.Config{Dir: filepath.Join(s.receipts, syncPrefix+newID()), Root: s.root})
+	box := *s.box
+	box.Syncing = &forkbox.Syncing{Landing: syncName(box.ID), Fence: s.result.Fence}
+	if err := s.ledger.UpdateBox(ctx, box); err != nil {
+		return err
+	}
+	*s.box = box
+	s.landing, err = land.Begin(ctx, s.syncConfig(s.root, box))
 	return err
 }
 
-func (s *syncing) abort() error {
-	if s.landing == nil {
-		return nil
+// abort ends a sync that changed nothing.
+func (s *syncing) abort() (err error) {
+	if s.landing != nil {
+		err = s.landing.Abort()
 	}
-	return s.landing.Abort()
+	if s.box.Syncing != nil {
+		err = errors.Join(err, s.decideSync(context.Background(), s.root, s.box))
+	}
+	return err
 }
 
 func (s *syncing) rest(ctx context.Context) {
@@ -204,6 +275,11 @@ func (s *syncing) rest(ctx context.Context) {
 		s.root.Close()
 	}
 	s.bases.close()
+	if s.goOn != nil {
+		if err := s.goOn(); err != nil {
+			s.log.Error("cannot have a box go on after a sync", "box", s.box.ID, "error", err)
+		}
+	}
 	s.forgetReality(ctx, s.h, s.box)
 }
 
@@ -222,7 +298,9 @@ func (e *Engine) forgetReality(ctx context.Context, h *handle, box *forkbox.Box)
 	}
 }
 
-// moveFence makes what reality is now the box's base.
+// moveFence makes what reality is now the box's base. The record comes first:
+// what is kept for the old fence counts for nothing then, and it has to be there
+// should the record not be written.
 func (s *syncing) moveFence(ctx context.Context) error {
 	box := *s.box
 	box.Base.Fence, box.Stale, box.StaleBy, box.Unresolved = s.result.Fence, "", "", nil
@@ -232,30 +310,18 @@ func (s *syncing) moveFence(ctx context.Context) error {
 	for _, c := range s.unseen {
 		box.Unresolved = append(box.Unresolved, c.Path)
 	}
-	if book := s.book(box, s.view.Root); book != nil {
-		if err := book.Reset(box.Base.Fence); err != nil {
-			return forkbox.Wrap("sync", err)
-		}
-		err := s.bases.each(func(b keptBase) error { return book.PinBytes(b.Path, b.Content, b.Mode) })
-		if err != nil {
-			return forkbox.Wrap("sync", err)
-		}
-	}
 	if err := s.ledger.UpdateBox(ctx, box); err != nil {
 		return err
 	}
 	*s.box = box
-	s.forked(box)
-	return nil
-}
-
-// sweepSyncs removes what interrupted syncs left. What they had written into a
-// box is the box's; the fence did not move, so the next sync goes over it again.
-func (e *Engine) sweepSyncs() {
-	entries, _ := os.ReadDir(e.receipts)
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), syncPrefix) {
-			_ = os.RemoveAll(filepath.Join(e.receipts, entry.Name()))
-		}
+	defer s.forked(box)
+	book := s.book(box, s.view.Root)
+	if book == nil {
+		return nil
 	}
+	if err := book.Reset(box.Base.Fence); err != nil {
+		return forkbox.Wrap("sync", err)
+	}
+	err := s.bases.each(func(b keptBase) error { return book.PinBytes(b.Path, b.Content, b.Mode) })
+	return forkbox.Wrap("sync", err)
 }

@@ -15,6 +15,14 @@ func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attach
 
 // wakeFor is wake for a command with this environment.
 func (e *Engine) wakeFor(ctx context.Context, h *handle, box *forkbox.Box, env []string) (*attached, error) {
+	a, err := e.started(ctx, h, box, env)
+	if err == nil {
+		err = e.decideSyncIn(ctx, a.instance, box)
+	}
+	return a, err
+}
+
+func (e *Engine) started(ctx context.Context, h *handle, box *forkbox.Box, env []string) (*attached, error) {
 	if err := usable("start box", *box); err != nil {
 		return nil, err
 	}
@@ -133,6 +141,9 @@ func (e *Engine) takeOver(ctx context.Context, h *handle, box *forkbox.Box, inst
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
+	if err := e.decideSyncIn(ctx, instance, box); err != nil { // as long as it stands still
+		e.log.Error("cannot settle an interrupted sync", "box", box.ID, "error", err)
+	}
 	e.regoverned(ctx, *box, instance)
 	e.idled(h, h.current(), *box)
 	note := netNote(*box) // whatever it was, it is over

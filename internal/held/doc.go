@@ -6,8 +6,6 @@ package held
 import (
 	"path"
 	"strings"
-
-	"github.com/forkbox/forkbox"
 )
 
 // stores are the directories of databases, by a file that each of them has.
@@ -47,10 +45,5 @@ func (d *databases) of(dir string) string {
 	return found
 }
 
-// caution names a holder.
-func caution(p, name, pid string) forkbox.Caution {
-	if pid == "" {
-		return forkbox.Caution{Path: p, Why: "held by a process that cannot be looked at"}
-	}
-	return forkbox.Caution{Path: p, Why: "held by " + name + ", pid " + pid}
-}
+// unnamed is said of a holder that is not found.
+const unnamed = "held by a process that cannot be looked at"

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // Search is told what is about to be replaced, deleted or moved, and finds who
@@ -22,6 +21,7 @@ import (
 //
 // It looks and prevents nothing: who opens a file later is not seen.
 type Search struct {
+	view      view
 	files     map[inode]string
 	sure      []string        // of the files, those that are open for writing
 	dirs      map[string]goal // by path: a box may delete many, one by one
@@ -30,9 +30,15 @@ type Search struct {
 }
 
 // NewSearch is one that was told nothing yet.
-func NewSearch() *Search {
+func NewSearch() *Search { return search(reality{}) }
+
+func search(v view) *Search {
+	exists := func(p string) bool {
+		_, err := v.lstat(p)
+		return err == nil
+	}
 	return &Search{
-		files: map[inode]string{}, dirs: map[string]goal{}, found: map[string]forkbox.Caution{},
+		view: v, files: map[inode]string{}, dirs: map[string]goal{}, found: map[string]forkbox.Caution{},
 		databases: databases{exists: exists, top: map[string]string{}},
 	}
 }
@@ -45,7 +51,7 @@ func (s *Search) File(file string) {
 }
 
 func (s *Search) file(file string) {
-	switch id, w := look(file); w {
+	switch id, w := s.look(file); w {
 	case written:
 		s.sure = append(s.sure, file)
 		s.files[id] = file
@@ -78,8 +84,7 @@ func (s *Search) add(dir string, database bool) {
 		s.dirs[dir] = g
 		return
 	}
-	var st unix.Stat_t
-	if unix.Lstat(dir, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+	if st, err := s.view.lstat(dir); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		s.dirs[dir] = goal{uint64(st.Dev), database}
 	}
 }
@@ -96,18 +101,13 @@ func (s *Search) Find() []forkbox.Caution {
 			continue
 		}
 		// Who wrote in passing has closed it by now.
-		if _, w := look(file); w == written {
-			s.found[file] = caution(file, "", "")
+		if _, w := s.look(file); w == written {
+			s.found[file] = forkbox.Caution{Path: file, Why: unnamed}
 		}
 	}
 	list := slices.Collect(maps.Values(s.found))
 	slices.SortFunc(list, func(a, b forkbox.Caution) int { return strings.Compare(a.Path, b.Path) })
 	return list
-}
-
-func exists(p string) bool {
-	_, err := os.Lstat(p)
-	return err == nil
 }
 
 // writing says what is known of a file.
@@ -125,13 +125,13 @@ type inode struct{ dev, ino uint64 }
 
 // look asks the kernel for a read lease, which it gives only while nobody has
 // the file open for writing or mapped so, and gives it back at once.
-func look(file string) (inode, writing) {
-	var st unix.Stat_t
-	if err := unix.Lstat(file, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+func (s *Search) look(file string) (inode, writing) {
+	st, err := s.view.lstat(file)
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return inode{}, nobody // nothing is there, or land will say why not
 	}
 	id := inode{uint64(st.Dev), st.Ino}
-	fd, err := linux.OpenAt(unix.AT_FDCWD, file, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
+	fd, err := s.view.open(file, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
 		return id, unknown
 	}
@@ -153,11 +153,8 @@ type goal struct {
 }
 
 func (s *Search) processes() {
-	names, _ := os.ReadDir("/proc")
-	for _, n := range names {
-		if pid := n.Name(); strings.Trim(pid, "0123456789") == "" {
-			s.process(pid)
-		}
+	for _, pid := range s.view.pids() {
+		s.process(pid)
 	}
 }
 
@@ -182,7 +179,7 @@ func (s *Search) process(pid string) {
 // works finds servers whose working directory is that of their database.
 func (s *Search) works(pid, cwd, link string) {
 	var st unix.Stat_t
-	if g := s.dirs[cwd]; g.database && unix.Stat(link, &st) == nil && uint64(st.Dev) == g.dev {
+	if g := s.dirs[cwd]; g.database && unix.Stat(link, &st) == nil && s.view.on(g.dev, uint64(st.Dev)) {
 		s.hold(cwd, pid)
 	}
 }
@@ -213,7 +210,7 @@ func (s *Search) hits(id inode, name func() string) (list []string) {
 		return list
 	}
 	for at := name(); path.IsAbs(at); at = path.Dir(at) {
-		if g, ok := s.dirs[at]; ok && g.dev == id.dev {
+		if g, ok := s.dirs[at]; ok && s.view.on(g.dev, id.dev) {
 			list = append(list, at)
 		}
 		if at == "/" {
@@ -228,7 +225,7 @@ func (s *Search) hold(p, pid string) {
 		return
 	}
 	name, _ := os.ReadFile("/proc/" + pid + "/comm")
-	s.found[p] = caution(p, strings.TrimSpace(string(name)), pid)
+	s.found[p] = forkbox.Caution{Path: p, Why: "held by " + strings.TrimSpace(string(name)) + ", " + s.view.number(pid)}
 }
 
 // writable reads how a descriptor was opened.
@@ -260,8 +257,8 @@ func (s *Search) mappings(pid string) {
 			continue
 		}
 		name := strings.TrimSpace(fields[5])
-		var st unix.Stat_t
-		if unix.Lstat(name, &st) != nil {
+		st, err := s.view.lstat(name)
+		if err != nil {
 			continue
 		}
 		if p, ok := s.files[inode{uint64(st.Dev), st.Ino}]; ok && p == name {

@@ -102,6 +102,42 @@ func TestWhatIsHeld(t *testing.T) {
 	}
 }
 
+// TestWhatIsHeldInABox: only the box's processes are named, by the number that
+// they have in it, and paths are those below its root.
+func TestWhatIsHeldInABox(t *testing.T) {
+	dir := scene(t)
+	root, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := os.Symlink("/etc", dir+"/out"); err != nil {
+		t.Fatal(err)
+	}
+	writes := hold(t, "cd '"+dir+"'; exec 3>>file 4<other")
+	by := fmt.Sprintf("held by sh, pid %d of the host", writes)
+	for name, row := range map[string]struct {
+		pids []int
+		file string
+		want string
+	}{
+		"a writer":          {[]int{writes}, "/file", "/file: " + by},
+		"a reader":          {[]int{writes}, "/other", ""},
+		"somebody else":     {[]int{os.Getpid()}, "/file", "/file: " + unnamed},
+		"nothing there":     {[]int{writes}, "/none", ""},
+		"out of the box":    {[]int{writes}, "/out/passwd", ""},
+		"a name of reality": {[]int{writes}, dir + "/file", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := InBox(root, row.pids)
+			s.File(row.file)
+			if got := text(t, "", s); "/"+got != row.want && got != row.want {
+				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
 // A file that is mapped and not open any more is written to all the same.
 func TestAMappedFileIsHeld(t *testing.T) {
 	dir := scene(t)

@@ -2,12 +2,17 @@
 
 package held
 
-import "github.com/forkbox/forkbox"
+import (
+	"os"
+
+	"github.com/forkbox/forkbox"
+)
 
 // Search is for Linux.
 type Search struct{}
 
 func NewSearch() *Search                { return &Search{} }
+func InBox(*os.File, []int) *Search     { return &Search{} }
 func (*Search) File(string)             {}
 func (*Search) New(string)              {}
 func (*Search) Dir(string)              {}

@@ -20,8 +20,7 @@ func (s *Search) locks() {
 	}
 	for dir, g := range s.dirs {
 		for i := 0; g.database && i < len(stores); i++ {
-			var st unix.Stat_t
-			if unix.Lstat(path.Join(dir, stores[i]), &st) == nil {
+			if st, err := s.view.lstat(path.Join(dir, stores[i])); err == nil {
 				wanted[inode{uint64(st.Dev), st.Ino}] = dir
 			}
 		}

@@ -47,6 +47,10 @@ type Config struct {
 	// say. For such a path it returns what says of a content whether it is still
 	// what landed there; nil where every byte counts. It may be nil itself.
 	Rewritten func(path string) func(content []byte) bool
+	// Remounted says that the tree may have been mounted anew since the landing
+	// began, as a box's is when it starts: directories on overlayfs may have
+	// other numbers then.
+	Remounted bool
 	// PutBack is told what was put back when a landing is rolled back: the
 	// same objects, of which Now has the new times. It may be nil.
 	PutBack func(Entry)

@@ -53,7 +53,7 @@ func newSite(cfg Config) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{cfg: cfg, name: ".forkbox-" + filepath.Base(cfg.Dir), who: who, ranges: map[int]span{}, touched: map[inode]bool{}, extra: map[uint64]int{}, movedOut: map[int]Tally{}}
+	s := &site{cfg: cfg, name: StagingName(cfg.Dir), who: who, ranges: map[int]span{}, touched: map[inode]bool{}, extra: map[uint64]int{}, movedOut: map[int]Tally{}}
 	s.tree.root = int(cfg.Root.Fd())
 	return s, nil
 }
@@ -168,16 +168,22 @@ func (s *site) openPlace(p *place) error {
 	if err != nil {
 		return failed(opRead, join(p.In, s.name), err)
 	}
-	return p.check()
+	return s.check(p)
 }
 
 // check closes a directory that has the name of a staging directory and is
-// not the one that was made.
-func (p *place) check() error {
+// not the one that was made. Where numbers cannot tell, it is asked what it says
+// of itself.
+func (s *site) check(p *place) error {
 	o, err := fstat(p.fd)
-	if err != nil || o.Ino != p.Ino {
-		p.close()
+	if err == nil && o.Ino == p.Ino {
+		return nil
 	}
+	if a, failed := readAbout(p.fd); err == nil && s.cfg.Remounted && p.Overlay && failed == nil && a.Landing == s.cfg.Dir {
+		p.Ino = o.Ino
+		return nil
+	}
+	p.close()
 	return err
 }
 

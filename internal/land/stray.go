@@ -37,3 +37,6 @@ func strayID(dir string) (id string, ok bool) {
 	}
 	return m[1], true
 }
+
+// StagingName is what the staging directories of a landing are called.
+func StagingName(dir string) string { return ".forkbox-" + path.Base(dir) }

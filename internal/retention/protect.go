@@ -49,6 +49,8 @@ func unfinished(b forkbox.Box) string {
 		return "a snapshot of it is being made"
 	case b.Rebase != "":
 		return "it is being adapted to what was applied"
+	case b.Syncing != nil:
+		return "what reality changed is being brought into it"
 	}
 	return ""
 }

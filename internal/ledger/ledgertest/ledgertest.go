@@ -75,7 +75,7 @@ func Box(id, name string, uid int) forkbox.Box {
 		Net:   forkbox.NetPolicy, Network: network(), Dir: "/src/a b", Created: made,
 		Env:          []string{"PATH=/bin", "ODD=a\nb \"c\" é", "RAW=\xff\x00"},
 		AllowSecrets: []string{"GITHUB_TOKEN"}, Pinned: true, Note: "a note",
-		Rebase: "r2", Stale: "other landed /a", StaleBy: "r1", Unresolved: []string{"/b"},
+		Rebase: "r2", Syncing: &forkbox.Syncing{Landing: "sync-b", Fence: made}, Stale: "other landed /a", StaleBy: "r1", Unresolved: []string{"/b"},
 		Layers: []string{"l2", "l1"}, Store: "overlay", Parent: "s1", ParentBox: "bbbbbbbbbbbb", Saving: "l3", Kept: true,
 		Race: "r1", Approach: "dep",
 		At: "s2", Lineage: []forkbox.Ancestor{{Box: "bbbbbbbbbbbb", Until: made}}, Discarded: true,

@@ -184,9 +184,9 @@ func (i *instance) paused() (bool, error) {
 	return freezer.Frozen(i.frozenNote()), nil
 }
 
-// standStill has the box stand still unless it does already; goOn takes that
+// StandStill has the box stand still unless it does already; goOn takes that
 // back. Execs wait meanwhile.
-func (i *instance) standStill(ctx context.Context) (goOn func() error, err error) {
+func (i *instance) StandStill(ctx context.Context) (goOn func() error, err error) {
 	if err := i.noStarts(ctx); err != nil {
 		return nil, err
 	}
@@ -206,6 +206,9 @@ func (i *instance) standStill(ctx context.Context) (goOn func() error, err error
 		return i.thaw(context.WithoutCancel(ctx))
 	}, nil
 }
+
+// PIDs are the host's numbers of the box's processes, but for its init.
+func (i *instance) PIDs() []int { return freezer.Descendants(i.process.PID) }
 
 // frozenNote says what has to be let go on should the daemon die meanwhile.
 func (i *instance) frozenNote() string { return filepath.Join(filepath.Dir(i.at()), "frozen") }

@@ -70,7 +70,7 @@ func (p *Provider) CopyRunning(ctx context.Context, box forkbox.Box, running for
 	if !ok {
 		return 0, forkbox.Errorf(forkbox.Internal, "save the box", "%T is not an instance of this provider", running)
 	}
-	goOn, err := i.standStill(ctx)
+	goOn, err := i.StandStill(ctx)
 	if err != nil {
 		return 0, err
 	}
