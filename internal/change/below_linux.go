@@ -45,6 +45,9 @@ func (w *walker) descendInto(l *lower, visit func(*lower) error) error {
 		return keepFatal(err)
 	}
 	defer unix.Close(dir)
+	if w.trees && !w.reader.lists(dir) {
+		return nil // not even how much is in it
+	}
 	w.effort.listings++
 	names, err := linux.Names(dir)
 	if err != nil {
@@ -133,7 +136,7 @@ func isMountPoint(dir int, name string) bool {
 }
 
 // filesBelow lists the regular files that are lost with a directory, each with
-// the way to its content.
+// the way to its content, for the user that the changes are told to.
 func (e *entry) filesBelow(yield func(path string, node forkbox.Node, open func() (*os.File, error)) error) error {
 	if e.hidden || e.state != present || !e.base.isDir() {
 		return e.notThere("look below")
@@ -143,7 +146,11 @@ func (e *entry) filesBelow(yield func(path string, node forkbox.Node, open func(
 			return nil
 		}
 		return yield(l.path, l.file.node(), func() (*os.File, error) {
-			return openForReading(l.dir, l.name, l.path)
+			f, err := openForReading(l.dir, l.name, l.path)
+			if err != nil {
+				return nil, err
+			}
+			return e.w.shown(f, e.w.reader.reaches(l.dir))
 		})
 	})
 }

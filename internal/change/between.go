@@ -18,6 +18,8 @@ type Trees struct {
 	// Since is when the first of the two was forked. A file that is the same
 	// inode in both and was last touched before is not read. Zero reads all.
 	Since time.Time
+	// Reader is that of a [Source].
+	Reader *forkbox.Owner
 }
 
 // Path is a place to compare.

@@ -17,8 +17,11 @@ import (
 // base, the new one in that of the upper. There are no marks of overlayfs in
 // either, for both are seen through it.
 func between(ctx context.Context, t Trees, yield Yield) error {
-	src := Source{XattrPrefix: "trusted.overlay.", Skip: isNotFile}
+	src := Source{XattrPrefix: "trusted.overlay.", Skip: isNotFile, Reader: t.Reader}
 	w := newWalker(ctx, src, yield)
+	w.trees = true
+	w.reader.begin(int(t.Old.Fd()))
+	w.reader.begin(int(t.New.Fd()))
 	w.since = t.Since
 	w.moves = &moves{mount: "/", base: none, found: map[string]string{}}
 	last, whole := "", false
@@ -131,6 +134,9 @@ func (w *walker) bothDirs(e *entry, deep bool) (whole bool, err error) {
 			return true, err
 		}
 		defer func() { closeDir(sub.base) }()
+	}
+	if !w.reader.lists(sub.top()) || sub.base != none && !w.reader.lists(sub.base) {
+		return true, nil // what is in it is not told
 	}
 	return true, w.everything(sub)
 }

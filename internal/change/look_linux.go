@@ -168,7 +168,7 @@ func (h *hand) compareFiles(e *entry) (verdict, error) {
 	case e.metacopy:
 		return undecided, nil
 	}
-	equal, err := h.same(e.dir, e.name, e.baseDir, e.baseName)
+	equal, err := h.same(e.dir, e.name, e.baseDir, e.baseName, e.comparable)
 	if !equal {
 		return different, err
 	}

@@ -39,6 +39,9 @@ type Source struct {
 	// IgnoreOwner is for rootless boxes: they know a single user, so the
 	// owner of a file that was copied up says nothing.
 	IgnoreOwner bool
+	// Reader is the user that the changes are told to, where that user may not
+	// read all that this process may: see audience. It may be nil.
+	Reader *forkbox.Owner
 	// Skip leaves out a path and everything below it: places where the box
 	// had something else mounted. It may be nil.
 	Skip func(path string) bool

@@ -33,7 +33,8 @@ type Renames struct {
 	sources []*candidate // what went
 	targets []*candidate // what came
 	spent   spent
-	through bool // there were too many: nothing is held back any more
+	closed  []string // what went and may not be read
+	through bool     // there were too many: nothing is held back any more
 	skipped bool
 }
 
@@ -52,6 +53,10 @@ func NewRenames(limit int, yield Yield) *Renames {
 // Skipped says that not everything was compared with everything, because
 // there was too much of it: a moved file may be told as deleted and added.
 func (r *Renames) Skipped() bool { return r.skipped }
+
+// Closed are the files that went, or lay in a directory that did, and that were
+// compared with nothing because the user who is told may not read them.
+func (r *Renames) Closed() []string { return r.closed }
 
 // Through says that there were too many: nothing will be found, and what comes
 // from now on is passed on as it is.
@@ -106,6 +111,28 @@ func (r *Renames) pass() error {
 	return nil
 }
 
+// guarded is what sides can do that know whom the changes are told to: they open
+// what that user may read. How much a file is like one that the user made would
+// tell what is in it.
+type guarded interface {
+	ShowOld() (*os.File, error)
+	ShowNew() (*os.File, error)
+}
+
+func oldShown(s forkbox.Sides) func() (*os.File, error) {
+	if to, ok := s.(guarded); ok {
+		return to.ShowOld
+	}
+	return s.OpenOld
+}
+
+func newShown(s forkbox.Sides) func() (*os.File, error) {
+	if to, ok := s.(guarded); ok {
+		return to.ShowNew
+	}
+	return s.OpenNew
+}
+
 // filesBelow is what sides can do that know the files of a deleted directory.
 type filesBelow interface {
 	filesBelow(yield func(path string, node forkbox.Node, open func() (*os.File, error)) error) error
@@ -123,7 +150,7 @@ func (r *Renames) consider(at int, s forkbox.Sides) error {
 	case c.Kind == forkbox.Added && c.Type == "file":
 		return r.target(at, c, s)
 	case c.Kind == forkbox.Deleted && c.Type == "file":
-		k, err := r.read(c.Path, c.Size, s.OpenOld)
+		k, err := r.source(c.Path, c.Size, oldShown(s))
 		if k != nil {
 			k.at, k.mode = at, c.OldMode
 			r.sources = append(r.sources, k)
@@ -135,8 +162,19 @@ func (r *Renames) consider(at int, s forkbox.Sides) error {
 	return nil
 }
 
+// source makes a candidate of what went, or notes that it may not be read.
+func (r *Renames) source(name string, size int64, open func() (*os.File, error)) (*candidate, error) {
+	return r.read(name, size, func() (*os.File, error) {
+		f, err := open()
+		if errors.Is(err, fs.ErrPermission) {
+			r.closed = append(r.closed, name)
+		}
+		return f, err
+	})
+}
+
 func (r *Renames) target(at int, c forkbox.Change, s forkbox.Sides) error {
-	k, err := r.read(c.Path, c.Size, s.OpenNew)
+	k, err := r.read(c.Path, c.Size, newShown(s))
 	if k != nil {
 		k.at = at
 		r.targets = append(r.targets, k)
@@ -155,7 +193,7 @@ func (r *Renames) below(at int, s forkbox.Sides) error {
 			r.skipped = true
 			return errEnough
 		}
-		k, err := r.read(path, n.Size, open)
+		k, err := r.source(path, n.Size, open)
 		if k != nil {
 			k.at, k.inside, k.mode = at, true, n.Mode
 			r.sources = append(r.sources, k)

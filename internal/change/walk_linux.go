@@ -35,6 +35,8 @@ type walker struct {
 	hands    []*hand
 	batches  []batch        // that are not in use
 	metacopy string         // the name of that attribute
+	reader   *audience      // nil where it may read everything
+	trees    bool           // both sides are trees as boxes show them: see between
 	found    map[stamp]bool // only of a scout, which tells nothing: what the box displaced
 }
 
@@ -58,6 +60,7 @@ type place struct {
 func newWalker(ctx context.Context, src Source, yield Yield) *walker {
 	w := &walker{ctx: ctx, src: src, yield: yield, mounts: map[string]bool{}, hidden: map[string]bool{}, links: links{}}
 	w.metacopy = src.XattrPrefix + "metacopy"
+	w.reader = newAudience(src.Reader)
 	w.hands = newHands(w)
 	return w
 }
@@ -70,6 +73,7 @@ func read(ctx context.Context, src Source, yield Yield) (effort, error) {
 	for _, h := range src.Hidden {
 		w.hidden[path.Clean(h)] = true
 	}
+	w.reader.beginAt(src.Base)
 	w.ahead = src.Uppers
 	for len(w.ahead) > 0 {
 		if err := w.nextFilesystem(); err != nil {

@@ -39,10 +39,20 @@ func (e *Engine) compared(who forkbox.Owner, box, other forkbox.Box, view *revie
 		return e.withRoots(ctx, who, []forkbox.Box{other, box}, func(roots map[string]*os.File) error {
 			return change.Between(ctx, change.Trees{
 				Old: roots[viewKey(other)], New: roots[viewKey(box)], Paths: paths.All(), Since: earlier(box, other),
+				Reader: told(box),
 			}, yield)
 		})
 	}
 	return nil
+}
+
+// told is who sees what was compared, where that is not all that the daemon may
+// read.
+func told(box forkbox.Box) *forkbox.Owner {
+	if review.Rootless() {
+		return nil
+	}
+	return &box.Owner
 }
 
 // changedPaths is where two boxes can differ.

@@ -160,7 +160,7 @@ func (p *pinner) see(x *review.Entry) {
 		return
 	}
 	p.left--
-	_ = p.book.Pin(x.Path, old, x.Sides.OpenOld) // without it the merge is refused, nothing is lost
+	_ = p.book.Pin(x.Path, old, x.ShowOld) // without it the merge is refused, nothing is lost
 }
 
 func pinnable(c forkbox.Change) bool {

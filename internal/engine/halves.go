@@ -43,7 +43,8 @@ func (a *application) leaveHalves(ctx context.Context) error {
 		return renames.Add(c, x.Sides)
 	})
 	if err == nil && len(left) > 0 {
-		a.plan.StayAll = renames.Through() // too many to compare
+		a.plan.StayAll = renames.Through()                     // too many to compare
+		a.plan.Stay = append(a.plan.Stay, renames.Closed()...) // one of them may be what stays
 		err = renames.Flush()
 	}
 	return err

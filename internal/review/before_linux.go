@@ -28,19 +28,23 @@ func (v *View) Before(e *Entry, yield func(forkbox.BaseSum, forkbox.Node)) error
 	if e.From != "" {
 		at = e.From
 	}
-	if b, ok := sumOf(at, old); ok {
+	if b, ok := v.sumOf(at, old); ok {
 		yield(b, old)
 	}
 	goes := e.Kind == forkbox.Deleted || e.Kind == forkbox.Type || e.Kind == forkbox.Renamed
 	if !old.Mode.IsDir() || !goes {
 		return nil
 	}
+	closed := v.newClosed(e)
 	return e.Sides.Below(func(p string, n forkbox.Node, kept bool) error {
+		if closed.has(p, n) {
+			return nil
+		}
 		p = at + strings.TrimPrefix(p, e.Path) // it is told by where the box had it
 		if kept || v.sinceBelow(p, n) {
 			return nil
 		}
-		if b, ok := sumOf(p, n); ok {
+		if b, ok := v.sumOf(p, n); ok {
 			yield(b, n)
 		}
 		return nil
@@ -66,13 +70,13 @@ func (v *View) asKnown(p string, seen forkbox.Identity) bool {
 		return false
 	}
 	n := forkbox.Node{Identity: seen, Mode: st.Mode()}
-	got, ok := sumOf(p, n)
+	got, ok := v.sumOf(p, n)
 	return ok && bytes.Equal(got.Sum, want.Sum)
 }
 
 // sumOf reads what is at a path of reality. It says no where that is not what
 // was seen, or not a file, a directory or a symlink.
-func sumOf(p string, seen forkbox.Node) (b forkbox.BaseSum, ok bool) {
+func (v *View) sumOf(p string, seen forkbox.Node) (b forkbox.BaseSum, ok bool) {
 	b = forkbox.BaseSum{Path: p, Mode: seen.Mode}
 	switch seen.Mode.Type() {
 	case fs.ModeDir:
@@ -88,6 +92,9 @@ func sumOf(p string, seen forkbox.Node) (b forkbox.BaseSum, ok bool) {
 			return b, false
 		}
 		defer f.Close()
+		if !v.mayReadOpen(f) {
+			return b, false // whether a guess at it is right would be told
+		}
 		h := sha256.New()
 		b.Size, err = io.Copy(h, f)
 		b.Sum = h.Sum(nil)

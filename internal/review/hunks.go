@@ -46,6 +46,10 @@ func (p *Plan) partial(e *Entry, before side, expect *forkbox.Identity) (Step, e
 func (p *Plan) pick(e *Entry, before, after side) (content []byte, all bool, err error) {
 	const op = "apply hunks"
 	sel, _ := p.selection(e)
+	if before.closed || after.closed {
+		return nil, false, forkbox.Errorf(forkbox.Denied, op, "you may not read all of %q: its hunks are not told", e.Path).
+			Hint("apply it as a whole: forkbox apply BOX %s", e.Path)
+	}
 	if before.there && !before.git || !after.git || !after.mode.IsRegular() || before.there && !before.mode.IsRegular() {
 		return nil, false, forkbox.Errorf(forkbox.Invalid, op, "%q has no hunks", e.Path).
 			Hint("apply it as a whole: forkbox apply BOX %s", e.Path)

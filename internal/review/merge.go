@@ -18,14 +18,26 @@ type trio struct {
 }
 
 func (v *View) trio(ctx context.Context, e *Entry) (t trio, err error) {
-	if t.reality, err = readSide(e.Sides.Old, e.Sides.OpenOld); err != nil {
+	if t.reality, err = e.realitySide(); err != nil {
 		return t, err
 	}
-	if t.inBox, err = e.newSide(); err != nil {
+	if t.inBox, err = e.newSide(); err != nil || t.closed() {
 		return t, err
 	}
 	t.base, t.known, err = v.base(ctx, e)
 	return t, err
+}
+
+// closed says whether the box's owner may not read one of them. What was at the
+// fence is not looked at then, either: it is the same file.
+func (t trio) closed() bool { return t.reality.closed || t.inBox.closed }
+
+// notMergeable says why lines cannot be merged.
+func (t trio) notMergeable() string {
+	if t.closed() {
+		return "you may not read all of it"
+	}
+	return "it is not text"
 }
 
 // mergeable says whether lines can be merged: all that is there is text.
@@ -128,7 +140,7 @@ func (p *Plan) mergeLines(e *Entry, t trio, box []byte, old forkbox.Node, whole 
 	case t.base.same(t.inBox) && mode == t.reality.mode:
 		return Step{}, nil // the box did nothing to it
 	case !t.mergeable():
-		return p.conflict(e, "both changed it after the fork, and it is not text", whole)
+		return p.conflict(e, "both changed it after the fork, and "+t.notMergeable(), whole)
 	case !t.base.there:
 		return p.twoWay(e, t, box, old, whole)
 	}

@@ -40,3 +40,13 @@ func OpenRegular(path string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// mayReadOpen says whether the box's owner may read a file that is open.
+func (v *View) mayReadOpen(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && v.mayLook(info.Mode(), int(st.Uid), int(st.Gid), 0o4)
+}

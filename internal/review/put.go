@@ -101,7 +101,7 @@ func (p *Plan) linkable(e *Entry, n forkbox.Node) bool {
 		return false
 	}
 	defer f.Close()
-	return sameFile(f, n, e.Sides.OpenNew)
+	return p.View.mayReadOpen(f) && sameFile(f, n, e.Sides.OpenNew)
 }
 
 // located is where reality has what it will have at a path when the directories
@@ -182,7 +182,7 @@ func (p *Plan) replacement(ctx context.Context, e *Entry) (Step, error) {
 		return p.merge(ctx, e, old, whole)
 	}
 	if _, ok := p.selection(e); ok {
-		before, err := readSide(e.Sides.Old, e.Sides.OpenOld)
+		before, err := e.realitySide()
 		if err != nil {
 			return Step{}, err
 		}
@@ -198,7 +198,7 @@ func (p *Plan) asAtFence(ctx context.Context, e *Entry) bool {
 	if err != nil || !base.there {
 		return false
 	}
-	now, err := readSide(e.Sides.Old, e.Sides.OpenOld)
+	now, err := e.realitySide()
 	return err == nil && now.git && sameMode(base.mode, now.mode) && bytes.Equal(now.content, base.content)
 }
 

@@ -81,7 +81,7 @@ func (v *View) update(ctx context.Context, e *Entry) (*Update, error) {
 		return v.updateAttributes(e, t)
 	}
 	if !t.mergeable() {
-		return &Update{Conflict: "both changed it, and it is not text"}, nil
+		return &Update{Conflict: "both changed it, and " + t.notMergeable()}, nil
 	}
 	return v.mergeInto(e, t)
 }

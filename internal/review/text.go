@@ -3,6 +3,7 @@ package review
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -34,6 +35,7 @@ type side struct {
 	mode    fs.FileMode
 	there   bool // the path is something
 	git     bool // which git can have: a file or symlink, not too large
+	closed  bool // the box's owner may not read it, so nothing is made of it
 }
 
 func readSide(node func() (forkbox.Node, error), open func() (*os.File, error)) (s side, err error) {
@@ -51,14 +53,40 @@ func readSide(node func() (forkbox.Node, error), open func() (*os.File, error)) 
 	case n.Mode.IsRegular() && n.Size <= maxText:
 		s.content, s.git, err = slurp(open)
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		s.closed, err = true, nil
+	}
 	return s, err
+}
+
+// guarded is what sides can do that know whose box it is: they open what its
+// owner may read. A daemon of root reads everything, and must hand none of it on:
+// not as a patch, and not merged into a file that is the owner's.
+type guarded interface {
+	ShowOld() (*os.File, error)
+	ShowNew() (*os.File, error)
+}
+
+// ShowOld opens what reality has, if the box's owner may read it.
+func (e *Entry) ShowOld() (*os.File, error) {
+	if s, ok := e.Sides.(guarded); ok {
+		return s.ShowOld()
+	}
+	return e.Sides.OpenOld()
+}
+
+func (e *Entry) showNew() (*os.File, error) {
+	if s, ok := e.Sides.(guarded); ok {
+		return s.ShowNew()
+	}
+	return e.Sides.OpenNew()
 }
 
 func (e *Entry) newSide() (side, error) {
 	if e.Kind == forkbox.Deleted {
 		return side{}, nil
 	}
-	return readSide(e.New, e.Sides.OpenNew)
+	return readSide(e.New, e.showNew)
 }
 
 // oldSide is what the box's version is to be compared with: what reality had
@@ -72,8 +100,11 @@ func (v *View) oldSide(ctx context.Context, e *Entry) (side, error) {
 	if e.Kind == forkbox.Added {
 		return side{}, nil
 	}
-	return readSide(e.Sides.Old, e.Sides.OpenOld)
+	return e.realitySide()
 }
+
+// realitySide is what reality has now.
+func (e *Entry) realitySide() (side, error) { return readSide(e.Sides.Old, e.ShowOld) }
 
 // base is what reality had at the fence, where that is known; nothing, where
 // the box was not shown what it had.
@@ -153,8 +184,9 @@ func (v *View) describeDir(ctx context.Context, e *Entry, root string, text bool
 	if !e.OldMode.IsDir() || e.Kind != forkbox.Deleted && e.Kind != forkbox.Type && e.Kind != forkbox.Renamed {
 		return nil
 	}
+	closed := v.newClosed(e)
 	return e.Sides.Below(func(p string, n forkbox.Node, kept bool) error {
-		if kept || ctx.Err() != nil {
+		if closed.has(p, n) || kept || ctx.Err() != nil {
 			return ctx.Err()
 		}
 		f := patch.File{OldPath: relative(p, root), OldMode: n.Mode}
@@ -166,8 +198,11 @@ func (v *View) describeDir(ctx context.Context, e *Entry, root string, text bool
 			}
 			return nil
 		}
+		if !v.mayLook(n.Mode, n.UID, n.GID, 0o4) {
+			return nil
+		}
 		s, err := readSide(func() (forkbox.Node, error) { return n, nil }, func() (*os.File, error) { return openNode(p, n) })
-		if err != nil || !s.git || !v.mayLook(n.Mode, n.UID, n.GID, 0o4) {
+		if err != nil || !s.git {
 			return skipVanished(err)
 		}
 		f.Old = s.content
@@ -194,18 +229,28 @@ func (e *Entry) render(f patch.File, text bool) error {
 }
 
 // mayRead says whether the box's owner may read what reality has, and what the
-// box has: to move a file does not take the right to read it. A daemon of root
-// reads everything, and must not tell others.
+// box has: to move a file does not take the right to read it.
 func (v *View) mayRead(e *Entry) bool {
-	if v.Box.Owner.UID == 0 || os.Geteuid() != 0 {
+	if v.Box.Owner.UID == 0 || Rootless() {
 		return true
 	}
 	old, err := e.Sides.Old()
-	if err == nil && old.Mode.IsRegular() && !v.mayLook(old.Mode, old.UID, old.GID, 0o4) {
+	if err == nil && old.Mode.IsRegular() && (!v.mayLook(old.Mode, old.UID, old.GID, 0o4) || refused(e.ShowOld)) {
 		return false
 	}
 	now, err := e.New()
-	return err != nil || !now.Mode.IsRegular() || now.UID == v.Box.Owner.UID || v.mayLook(now.Mode, now.UID, now.GID, 0o4)
+	if err != nil || !now.Mode.IsRegular() || now.UID == v.Box.Owner.UID {
+		return true
+	}
+	return v.mayLook(now.Mode, now.UID, now.GID, 0o4) && !refused(e.showNew)
+}
+
+func refused(open func() (*os.File, error)) bool {
+	f, err := open()
+	if err == nil {
+		f.Close()
+	}
+	return errors.Is(err, fs.ErrPermission)
 }
 
 // mayLook says whether the box's owner has the wanted rights (an octal digit).

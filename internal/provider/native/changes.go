@@ -49,6 +49,8 @@ func (p *Provider) source(box forkbox.Box) (src change.Source, done func(), err 
 	}
 	if p.rootless {
 		src.IgnoreOwner = true
+	} else {
+		src.Reader = &box.Owner // root reads everything, and must not tell others
 	}
 	if p.rootless && box.Base.Root == "" {
 		src.Skip = stubs(src.Uppers)
