@@ -257,7 +257,7 @@ func (a *application) take(ctx context.Context, x *review.Entry, step review.Ste
 		}
 	}
 	if sum == nil {
-		content, err := review.ContentSum(x)
+		content, err := review.ContentSum(ctx, x)
 		if err != nil {
 			return err
 		}

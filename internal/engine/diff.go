@@ -90,7 +90,7 @@ type differ struct {
 func (d *differ) entry(ctx context.Context, x *review.Entry) error {
 	d.pins.see(x)
 	if d.hash != nil {
-		if err := addTo(d.hash, x); err != nil {
+		if err := addTo(ctx, d.hash, x); err != nil {
 			return err
 		}
 	}
@@ -172,8 +172,8 @@ func (d *differ) patchOfRename(c *forkbox.Change) error {
 // maxRenames is how many changes are looked at for moved files.
 const maxRenames = 4096
 
-func addTo(hash *review.Hash, x *review.Entry) error {
-	sum, err := review.ContentSum(x)
+func addTo(ctx context.Context, hash *review.Hash, x *review.Entry) error {
+	sum, err := review.ContentSum(ctx, x)
 	if err != nil {
 		return err
 	}

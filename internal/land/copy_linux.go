@@ -2,9 +2,7 @@ package land
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"hash"
 	"io"
 	"os"
 
@@ -36,17 +34,19 @@ func (s *source) close() {
 // copyTo writes the content to a new file and tells the sum of it.
 func (s *source) copyTo(dst *os.File, p *place) ([]byte, error) {
 	if s.file == nil {
-		sum := sha256.Sum256(s.item.Bytes)
+		sum := SumBytes(s.item.Bytes)
 		return sum[:], writeAt(dst, s.item.Bytes, 0)
 	}
 	if s.clone(dst, p) {
-		return sumFile(dst)
+		sum, err := Sum(s.ctx, dst)
+		return sum[:], err
 	}
-	c := &copier{ctx: s.ctx, src: s.file, dst: dst, hash: sha256.New()}
+	c := &copier{ctx: s.ctx, src: s.file, dst: dst, sum: newContentSum()}
 	if err := c.run(); err != nil {
 		return nil, err
 	}
-	return c.hash.Sum(nil), nil
+	sum := c.sum.sum()
+	return sum[:], nil
 }
 
 // clone shares the blocks of the source, where the filesystem can do that.
@@ -69,7 +69,7 @@ func (s *source) clone(dst *os.File, p *place) bool {
 type copier struct {
 	ctx      context.Context
 	src, dst *os.File
-	hash     hash.Hash
+	sum      *contentSum
 	buf      []byte
 	at       int64
 }
@@ -105,15 +105,8 @@ func (c *copier) hole(to int64) error {
 	if to <= c.at {
 		return nil
 	}
-	clear(c.buf)
-	for c.at < to {
-		if err := c.ctx.Err(); err != nil {
-			return err
-		}
-		n := min(to-c.at, int64(len(c.buf)))
-		c.hash.Write(c.buf[:n])
-		c.at += n
-	}
+	c.sum.hole(to - c.at)
+	c.at = to
 	return act("truncate", func() error { return c.dst.Truncate(c.at) })
 }
 
@@ -124,7 +117,7 @@ func (c *copier) data(to int64) (end bool, err error) {
 			return false, err
 		}
 		n, err := c.src.ReadAt(c.buf[:min(int64(len(c.buf)), to-c.at)], c.at)
-		c.hash.Write(c.buf[:n])
+		c.sum.Write(c.buf[:n])
 		if werr := writeAt(c.dst, c.buf[:n], c.at); werr != nil {
 			return false, werr
 		}
@@ -147,11 +140,4 @@ func writeAt(f *os.File, p []byte, at int64) error {
 		_, err := f.WriteAt(p, at)
 		return err
 	})
-}
-
-// sumFile reads a file from its beginning.
-func sumFile(f *os.File) ([]byte, error) {
-	h := sha256.New()
-	_, err := io.Copy(h, io.NewSectionReader(f, 0, 1<<63-1))
-	return h.Sum(nil), err
 }

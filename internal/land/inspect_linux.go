@@ -229,7 +229,7 @@ func (s *site) differentContent(t *tree, p string, r *record, now *object) (stri
 	if errors.Is(err, unix.EACCES) {
 		return "it cannot be read to see whether it changed", nil
 	}
-	if err == nil && !bytes.Equal(sum, r.Sum) && !s.onlyRewritten(dir, name, r, now) {
+	if err == nil && !bytes.Equal(sum, r.Sum) && !bytes.Equal(plainSum(dir, name, now), r.Sum) && !s.onlyRewritten(dir, name, r, now) {
 		return "its content changed since", nil
 	}
 	return "", err

@@ -1,6 +1,7 @@
 package land
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"os"
@@ -148,8 +149,8 @@ func sumOf(dir int, name string, o *object) (sum []byte, target string, err erro
 	}
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
-	sum, err = sumFile(f)
-	return sum, "", err
+	s, err := Sum(context.Background(), f)
+	return s[:], "", err
 }
 
 func readlink(dir int, name string) (string, error) {

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/land"
 )
 
 // Hash is of what a box has at the paths of a review: every byte that would
@@ -20,7 +22,7 @@ type Hash struct{ sum hash.Hash }
 // NewHash starts one.
 func NewHash() *Hash { return &Hash{sha256.New()} }
 
-// Add takes a change in. content is the SHA-256 of what the box's file holds.
+// Add takes a change in. content is the sum of what the box's file holds.
 func (h *Hash) Add(e *Entry, content [32]byte) error {
 	if e.Kind == forkbox.Deleted {
 		h.write("deleted", e.Path)
@@ -48,8 +50,9 @@ func (h *Hash) write(fields ...any) {
 // String is the hash as users pass it on.
 func (h *Hash) String() string { return "sha256:" + hex.EncodeToString(h.sum.Sum(nil)) }
 
-// ContentSum hashes what the box's file holds; zero for what holds nothing.
-func ContentSum(e *Entry) (sum [32]byte, err error) {
+// ContentSum is [land.Sum] of what the box's file holds; zero for what holds
+// nothing.
+func ContentSum(ctx context.Context, e *Entry) (sum [32]byte, err error) {
 	if e.Type != "file" || e.Kind == forkbox.Deleted {
 		return sum, nil
 	}
@@ -58,9 +61,5 @@ func ContentSum(e *Entry) (sum [32]byte, err error) {
 		return sum, err
 	}
 	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return sum, err
-	}
-	return [32]byte(h.Sum(nil)), nil
+	return land.Sum(ctx, f)
 }

@@ -12,7 +12,7 @@ func hashed(t *testing.T, entries ...*Entry) string {
 	t.Helper()
 	h := NewHash()
 	for _, e := range entries {
-		sum, err := ContentSum(e)
+		sum, err := ContentSum(t.Context(), e)
 		if err != nil {
 			t.Fatal(err)
 		}

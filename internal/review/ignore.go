@@ -1,12 +1,12 @@
 package review
 
 import (
-	"bytes"
-	"crypto/sha256"
+	"context"
 	"io"
 	"os"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/land"
 )
 
 // ReadIgnore reads an ignore file of reality. Anything but a regular file is
@@ -45,12 +45,7 @@ func sameFile(f *os.File, n forkbox.Node, open func() (*os.File, error)) bool {
 		return false
 	}
 	defer other.Close()
-	a, b := sha256.New(), sha256.New()
-	if _, err := io.Copy(a, f); err != nil {
-		return false
-	}
-	if _, err := io.Copy(b, other); err != nil {
-		return false
-	}
-	return bytes.Equal(a.Sum(nil), b.Sum(nil))
+	a, err := land.Sum(context.Background(), f)
+	b, err2 := land.Sum(context.Background(), other)
+	return err == nil && err2 == nil && a == b
 }

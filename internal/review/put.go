@@ -3,7 +3,6 @@ package review
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"io/fs"
 	"slices"
 	"strings"
@@ -123,7 +122,7 @@ func (p *Plan) putBytes(e *Entry, content, boxContent []byte, mode fs.FileMode, 
 		return Step{}, err
 	}
 	n.Mode, n.Size = mode, int64(len(content))
-	sum := sha256.Sum256(boxContent)
+	sum := land.SumBytes(boxContent)
 	if content == nil {
 		content = []byte{}
 	}
