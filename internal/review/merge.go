@@ -137,7 +137,7 @@ func (p *Plan) mergeLines(e *Entry, t trio, box []byte, old forkbox.Node, whole 
 		return whole() // too large to be held, or no file
 	case t.base.same(t.reality):
 		return p.putBytes(e, t.inBox.content, box, mode, &old.Identity)
-	case t.base.same(t.inBox) && mode == t.reality.mode:
+	case (t.base.same(t.inBox) || p.View.onlyRewrote(e, t)) && mode == t.reality.mode:
 		return Step{}, nil // the box did nothing to it
 	case !t.mergeable():
 		return p.conflict(e, "both changed it after the fork, and "+t.notMergeable(), whole)

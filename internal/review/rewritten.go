@@ -24,3 +24,12 @@ func (v *View) onlyRewritten(ctx context.Context, e *Entry) bool {
 	now, err := readSide(e.Sides.Old, e.Sides.OpenOld)
 	return err == nil && now.isText() && now.mode == base.mode && same(base.content, now.content)
 }
+
+// onlyRewrote is the same for the box's file: the box did nothing of its own.
+func (v *View) onlyRewrote(e *Entry, t trio) bool {
+	if v.Rewritten == nil || e.Kind != forkbox.Modified || !t.base.there || !t.inBox.isText() || e.differs("mode", "owner", "xattr") {
+		return false
+	}
+	same := v.Rewritten(e.Path)
+	return same != nil && same(t.base.content, t.inBox.content)
+}

@@ -80,6 +80,9 @@ func (v *View) update(ctx context.Context, e *Entry) (*Update, error) {
 	if e.Kind == forkbox.Mode && bytes.Equal(t.reality.content, t.inBox.content) {
 		return v.updateAttributes(e, t)
 	}
+	if v.onlyRewrote(e, t) {
+		return v.adoptReality(e)
+	}
 	if !t.mergeable() {
 		return &Update{Conflict: "both changed it, and " + t.notMergeable()}, nil
 	}
