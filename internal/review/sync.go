@@ -186,6 +186,9 @@ func (v *View) mergedNode(e *Entry, t trio, u *Update) (forkbox.Node, error) {
 // adoptReality gives the box what reality has: it did nothing of its own there.
 func (v *View) adoptReality(e *Entry) (*Update, error) {
 	old, err := e.Sides.Old()
+	if isNotExist(err) && e.Type == "dir" {
+		return nil, nil // what is in it comes by itself, and may be the box's; empty it is no change
+	}
 	if isNotExist(err) {
 		return &Update{Taken: true, Items: []land.Item{{Path: e.Path, Op: land.Remove}}}, nil
 	}
