@@ -144,7 +144,7 @@ func TestRunAsksOnATerminal(t *testing.T) {
 	for _, row := range []struct{ answer, want string }{
 		{"d\n", "discarded"}, {"\n", "kept. Look: forkbox diff --all box1   Apply: forkbox apply --all box1"}, {"k\n", "kept. Look: forkbox diff --all box1   Apply: forkbox apply --all box1"},
 	} {
-		c := onTerminal(t, "run", "--name", "box1", "--", "sh", "-c", "echo x > /etc/forkbox-test; rm /etc/passwd")
+		c := onTerminal(t, "run", "--name", "box1", "--", "sh", "-c", "echo x > /etc/forkbox-test; rm -f /etc/passwd")
 		c.expect("1 deleted, 1 added")
 		c.expect("/etc/passwd")
 		c.expect("keep or discard?")
