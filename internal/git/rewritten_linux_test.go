@@ -59,7 +59,7 @@ func TestRewrittenIndexes(t *testing.T) {
 func TestRewrittenIndexWithUnknownExtension(t *testing.T) {
 	w := newWorld(t, "echo 1 >a")
 	was := w.index()
-	for name, want := range map[string]bool{"TREE": true, "REUC": true, "XXXX": false, "link": false, "sdir": false} {
+	for name, want := range map[string]bool{"TREE": true, "REUC": true, "ZZZZ": false, "link": false, "sdir": false} {
 		body := binary.BigEndian.AppendUint32(append(was[:len(was)-20:len(was)-20], name...), 0)
 		if got := sameIndex(was, sealed(body)); got != want {
 			t.Errorf("with %s: %v", name, got)

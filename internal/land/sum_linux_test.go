@@ -19,7 +19,7 @@ func sparse(t *testing.T, size int64, at ...int64) *os.File {
 	}
 	t.Cleanup(func() { f.Close() })
 	if err := f.Truncate(size); err != nil {
-		t.Skipf("no file of %d bytes here: %v", size, err)
+		t.Fatalf("no file of %d bytes here: %v", size, err)
 	}
 	for _, off := range at {
 		if _, err := f.WriteAt([]byte("data"), off); err != nil {

@@ -12,10 +12,10 @@ func TestPlaces(t *testing.T) {
 	for _, c := range []struct{ kv, want string }{
 		{"HOME=/tmp/h", "HOME=/tmp/h"}, {"HOME=/tmp/h/", "HOME=/tmp/h"}, {"HOME=/home/me", ""}, {"HOME=/home/me/", ""}, {"HOME=", ""},
 		{"XDG_CONFIG_HOME=/home/me/.config", ""}, {"XDG_CONFIG_HOME=/x", "XDG_CONFIG_HOME=/x"}, {"CARGO_HOME=/home/me/.cargo", ""},
-		{"CARGO_HOME=c", "CARGO_HOME=/work/c"}, {"KUBECONFIG=/a:b::/c", "KUBECONFIG=/a:/work/b:/c"}, {"KUBECONFIG=/home/me/.kube/config", "KUBECONFIG=/home/me/.kube/config"},
+		{"CARGO_HOME=c", "CARGO_HOME=/proj/c"}, {"KUBECONFIG=/a:b::/c", "KUBECONFIG=/a:/proj/b:/c"}, {"KUBECONFIG=/home/me/.kube/config", "KUBECONFIG=/home/me/.kube/config"},
 		{"KRB5CCNAME=FILE:/tmp/cc", "KRB5CCNAME=/tmp/cc"}, {"PATH=/bin", ""}, {"DOCKER_CONFIG", ""}, {"XAUTHORITY=/x", ""},
 	} {
-		got := Places([]string{"A=1", c.kv, c.kv}, "/home/me", "/work", []string{"XAUTHORITY", "HOME"})
+		got := Places([]string{"A=1", c.kv, c.kv}, "/home/me", "/proj", []string{"XAUTHORITY", "HOME"})
 		if want := []string{c.want}; c.want == "" && len(got) > 0 || c.want != "" && !slices.Equal(got, want) {
 			t.Errorf("%s names %q", c.kv, got)
 		}
@@ -45,7 +45,7 @@ func TestNamedNeverHidesTheWorkspace(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink("/etc", link); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	work := filepath.Join(dir, "work")
 	if err := errors.Join(os.Symlink(filepath.Join(dir, "real"), work), os.MkdirAll(filepath.Join(dir, "real/a"), 0o755)); err != nil {

@@ -20,7 +20,7 @@ func TestPromise8SecretsThatVariablesName(t *testing.T) {
 	other := providertest.Tree(t, secretFiles)
 	dir := providertest.Tree(t, map[string]string{
 		"kube": "SECRET", "xdg/gh/hosts.yml": "SECRET", "xdg/gcloud/key": "SECRET", "cargo/credentials.toml": "SECRET", "cargo/bin/tool": "plain",
-		"gnupg/key": "SECRET", "gnupg/.config/op/x": "SECRET", "work/google.json": "SECRET", "work/main.c": "plain",
+		"gnupg/key": "SECRET", "gnupg/.config/op/x": "SECRET", "proj/google.json": "SECRET", "proj/main.c": "plain",
 	})
 	link := providertest.TempDir(t) + "/home"
 	must(t, os.Symlink(other, link))
@@ -32,13 +32,13 @@ func TestPromise8SecretsThatVariablesName(t *testing.T) {
 	}
 	_, l := lab(t)
 	r := l.Start(l.Box(func(b *forkbox.Box) {
-		b.Owner.Home, b.Dir = owned, dir+"/work"
+		b.Owner.Home, b.Dir = owned, dir+"/proj"
 		b.Places = secrets.Places(env, owned, b.Dir, nil)
 	}))
 	if got := r.Sh("grep -rs SECRET " + owned + " " + other + " " + dir + " " + link + "/ || true"); got != "" {
 		t.Errorf("the box sees %q", got)
 	}
-	if got := r.Sh("cat " + link + "/plain " + dir + "/cargo/bin/tool " + dir + "/work/main.c && ls -A " + dir + "/gnupg"); got != "textplainplain" {
+	if got := r.Sh("cat " + link + "/plain " + dir + "/cargo/bin/tool " + dir + "/proj/main.c && ls -A " + dir + "/gnupg"); got != "textplainplain" {
 		t.Errorf("the rest is %q", got)
 	}
 }
