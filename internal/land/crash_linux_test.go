@@ -30,15 +30,20 @@ func atStep(n int, do func(name string) error) (stop func() bool) {
 }
 
 // crashAt runs f and has it crash at step n, and says whether it came to that.
-func crashAt(n int, f func()) (reached bool) {
-	stop := atStep(n, func(string) error { panic(crash{}) })
+func crashAt(n int, f func()) bool {
+	atStep(n, func(string) error { panic(crash{}) })
+	return crashes(f)
+}
+
+// crashes runs f, says whether a step ended it, and has steps do nothing then.
+func crashes(f func()) (crashed bool) {
 	defer func() {
-		stop()
+		step = func(string) error { return nil }
 		if r := recover(); r != nil {
 			if _, ours := r.(crash); !ours {
 				panic(r)
 			}
-			reached = true
+			crashed = true
 		}
 	}()
 	f()

@@ -10,7 +10,7 @@ import (
 // failsThenCrashes runs f, in which the marker that says "done" is written and
 // cannot be made durable, and has it crash n steps later. It says whether it came
 // to that.
-func failsThenCrashes(n int, f func()) (reached bool) {
+func failsThenCrashes(n int, f func()) bool {
 	markers, fsyncs, since := 0, 0, -1
 	step = func(name string) error {
 		switch {
@@ -28,17 +28,7 @@ func failsThenCrashes(n int, f func()) (reached bool) {
 		}
 		return nil
 	}
-	defer func() {
-		step = func(string) error { return nil }
-		if r := recover(); r != nil {
-			if _, ours := r.(crash); !ours {
-				panic(r)
-			}
-			reached = true
-		}
-	}()
-	f()
-	return false
+	return crashes(f)
 }
 
 // TestPromise2CrashOnTheWayBack: a landing whose last step fails goes back. When

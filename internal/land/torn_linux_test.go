@@ -20,13 +20,9 @@ func (w *world) crashBeforeDone(run func()) {
 		}
 		return nil
 	}
-	defer func() {
-		step = func(string) error { return nil }
-		if _, ours := recover().(crash); !ours {
-			w.Fatal("it did not come to the crash")
-		}
-	}()
-	run()
+	if !crashes(run) {
+		w.Fatal("it did not come to the crash")
+	}
 }
 
 // TestTornLeavesEditsAlone: what somebody did between the crash and the
