@@ -12,11 +12,11 @@ func TestRaceFileInTheManual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.ReadFile("internal/racefile/testdata/race.yaml")
+	file, err := os.ReadFile("internal/race/racefile/testdata/race.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(manual), "```yaml\n"+strings.TrimRight(string(file), "\n")+"\n```") {
-		t.Error("docs/RACE.md does not show internal/racefile/testdata/race.yaml")
+		t.Error("docs/RACE.md does not show internal/race/racefile/testdata/race.yaml")
 	}
 }

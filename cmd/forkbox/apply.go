@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/patch"
+	"github.com/forkbox/forkbox/internal/review/patch"
 	"github.com/spf13/cobra"
 )
 

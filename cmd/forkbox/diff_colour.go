@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/forkbox/forkbox/internal/patch"
+	"github.com/forkbox/forkbox/internal/review/patch"
 )
 
 // patchPainter writes a patch for a terminal in git's colours, with the words

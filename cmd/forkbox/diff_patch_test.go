@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/patch"
+	"github.com/forkbox/forkbox/internal/review/patch"
 )
 
 // What git has no form for is told between the patches, wherever it falls, and

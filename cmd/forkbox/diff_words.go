@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 
-	"github.com/forkbox/forkbox/internal/patch"
+	"github.com/forkbox/forkbox/internal/review/patch"
 )
 
 // changedWords says which bytes of a removed line and of its counterpart

@@ -12,15 +12,15 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/engine"
-	"github.com/forkbox/forkbox/internal/ingress"
-	"github.com/forkbox/forkbox/internal/layers"
 	"github.com/forkbox/forkbox/internal/ledger"
-	"github.com/forkbox/forkbox/internal/pool"
+	"github.com/forkbox/forkbox/internal/network/ingress"
+	"github.com/forkbox/forkbox/internal/network/vault"
 	"github.com/forkbox/forkbox/internal/provider/native"
 	"github.com/forkbox/forkbox/internal/race"
-	"github.com/forkbox/forkbox/internal/records"
 	"github.com/forkbox/forkbox/internal/server"
-	"github.com/forkbox/forkbox/internal/vault"
+	"github.com/forkbox/forkbox/internal/storage/layers"
+	"github.com/forkbox/forkbox/internal/storage/pool"
+	"github.com/forkbox/forkbox/internal/storage/records"
 )
 
 // keeper is the engine with what it keeps boxes in.

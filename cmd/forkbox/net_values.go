@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/netpolicy"
+	"github.com/forkbox/forkbox/internal/network/rules"
 )
 
 type netPreset string
@@ -48,7 +48,7 @@ func (ruleValue) Type() string { return "rule" }
 // parseRule is what follows "allow" or "deny", understood before anything is
 // made, in its one spelling.
 func parseRule(word, target string) (string, error) {
-	rule, err := netpolicy.Parse(word + " " + target)
+	rule, err := rules.Parse(word + " " + target)
 	if err != nil {
 		return "", err
 	}
@@ -89,7 +89,7 @@ func joinPorts(ports []int) string {
 type secretsValue []string
 
 func (s *secretsValue) Set(text string) error {
-	if err := netpolicy.CheckSecret(text); err != nil {
+	if err := rules.CheckSecret(text); err != nil {
 		return err
 	}
 	if !slices.Contains(*s, text) {

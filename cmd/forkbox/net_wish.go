@@ -4,7 +4,7 @@ import (
 	"os"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/registries"
+	"github.com/forkbox/forkbox/internal/network/toolhosts"
 )
 
 // found is what the preset balanced consists of: the hosts that the tools of
@@ -12,7 +12,7 @@ import (
 // rights, home and environment.
 func found() []forkbox.NetRule {
 	home, _ := os.UserHomeDir()
-	return registries.Find(registries.Options{Home: home, Dir: here().dir, Env: os.Environ(), Root: "/"})
+	return toolhosts.Find(toolhosts.Options{Home: home, Dir: here().dir, Env: os.Environ(), Root: "/"})
 }
 
 // withFound adds them where they may be needed. A box that is made of another

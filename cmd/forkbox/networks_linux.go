@@ -10,21 +10,21 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/egress"
 	"github.com/forkbox/forkbox/internal/engine"
-	"github.com/forkbox/forkbox/internal/gates"
-	"github.com/forkbox/forkbox/internal/ingress"
-	"github.com/forkbox/forkbox/internal/netpolicy"
+	"github.com/forkbox/forkbox/internal/network"
+	"github.com/forkbox/forkbox/internal/network/gate"
+	"github.com/forkbox/forkbox/internal/network/ingress"
+	"github.com/forkbox/forkbox/internal/network/rules"
+	"github.com/forkbox/forkbox/internal/network/toolhosts"
+	"github.com/forkbox/forkbox/internal/network/vault"
 	"github.com/forkbox/forkbox/internal/policy"
-	"github.com/forkbox/forkbox/internal/registries"
-	"github.com/forkbox/forkbox/internal/vault"
 )
 
 // networks is the gates as the engine sees them.
-type networks struct{ *gates.House }
+type networks struct{ *network.House }
 
 func (n networks) Open(ctx context.Context, box forkbox.Box, inst forkbox.Networked, hears engine.Hears) (forkbox.Gate, error) {
-	return n.House.Open(ctx, box, inst, gates.Hears(hears))
+	return n.House.Open(ctx, box, inst, network.Hears(hears))
 }
 
 // openNetworks makes what boxes reach the world through, and are reached by.
@@ -32,7 +32,7 @@ func (k *keeper) openNetworks(config policy.Network, log *slog.Logger) (err erro
 	if k.vault, err = vault.Open(filepath.Join(k.home, "secrets")); err != nil {
 		return err
 	}
-	own, err := remembered(addressesAge, gates.OwnAddresses)
+	own, err := remembered(addressesAge, network.OwnAddresses)
 	if err != nil {
 		return forkbox.Wrap("find the host's own addresses", err)
 	}
@@ -40,13 +40,13 @@ func (k *keeper) openNetworks(config policy.Network, log *slog.Logger) (err erro
 	if err != nil {
 		return forkbox.Wrap("find what this machine's tools use", err)
 	}
-	k.provider.Trust(gates.Trust)
-	k.networks = networks{gates.New(gates.Config{
+	k.provider.Trust(network.Trust)
+	k.networks = networks{network.New(network.Config{
 		Dir: filepath.Join(k.home, "ca"), Vault: k.vault,
 		Default: config.Default, Floor: config.Floor,
-		Host:     netpolicy.Host{Preset: config.Preset, Project: config.Project, Find: found},
+		Host:     rules.Host{Preset: config.Preset, Project: config.Project, Find: found},
 		Own:      own,
-		Resolver: egress.NewResolver(egress.ResolverConfig{Servers: config.DNS}),
+		Resolver: gate.NewResolver(gate.ResolverConfig{Servers: config.DNS}),
 		Log:      log,
 	})}
 	k.ports = ingress.New(ingress.Config{URLs: config.URLs, UID: os.Getuid(), Log: log})
@@ -56,7 +56,7 @@ func (k *keeper) openNetworks(config policy.Network, log *slog.Logger) (err erro
 // ownRegistries is what the whole machine's tools are configured to use. What
 // a user's are is for their command line to find: it knows their environment.
 func ownRegistries() ([]forkbox.NetRule, error) {
-	return registries.Find(registries.Options{Root: "/"}), nil
+	return toolhosts.Find(toolhosts.Options{Root: "/"}), nil
 }
 
 // registriesAge is how long they are remembered: to look takes longer than all

@@ -4,7 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/patch"
+	"github.com/forkbox/forkbox/internal/review/patch"
 )
 
 // pickFile is a change with its questions: one for each hunk, or one for all.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/forkbox/forkbox/internal/patch"
+	"github.com/forkbox/forkbox/internal/review/patch"
 )
 
 // pickKey is one answer: what it does, and when it makes sense.

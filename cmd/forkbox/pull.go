@@ -11,8 +11,8 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
-	"github.com/forkbox/forkbox/internal/oci"
-	"github.com/forkbox/forkbox/internal/oci/registry"
+	"github.com/forkbox/forkbox/internal/storage/oci"
+	"github.com/forkbox/forkbox/internal/storage/oci/registry"
 	"github.com/spf13/cobra"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
-	"github.com/forkbox/forkbox/internal/racepage"
+	"github.com/forkbox/forkbox/internal/race/page"
 	"github.com/spf13/cobra"
 )
 
@@ -45,11 +45,11 @@ func (a *app) compareRace(ctx context.Context, ref, file string) error {
 	}
 	moved := &flow{what: "comparing " + printable(ref)}
 	err := a.tidily(ctx, moved.text, func(ctx context.Context) error {
-		page, err := a.racePage(ctx, ref)
+		p, err := a.racePage(ctx, ref)
 		if err != nil {
 			return err
 		}
-		write := func(w io.Writer) error { return racepage.Write(moved.writer(w), page) }
+		write := func(w io.Writer) error { return page.Write(moved.writer(w), p) }
 		if toStdout {
 			return forkbox.Wrap("print", write(a.stdout))
 		}
@@ -68,15 +68,15 @@ func (a *app) compareRace(ctx context.Context, ref, file string) error {
 
 // racePage gathers what each approach changed. A box that is gone leaves its
 // approach without.
-func (a *app) racePage(ctx context.Context, ref string) (racepage.Page, error) {
+func (a *app) racePage(ctx context.Context, ref string) (page.Page, error) {
 	c := a.client()
 	defer c.Close()
-	page := racepage.Page{Diffs: map[string][]forkbox.Change{}, Cut: map[string]bool{}, Made: time.Now(), Version: version()}
+	p := page.Page{Diffs: map[string][]forkbox.Change{}, Cut: map[string]bool{}, Made: time.Now(), Version: version()}
 	var err error
-	if page.Race, err = c.GetRace(ctx, ref); err != nil {
-		return page, err
+	if p.Race, err = c.GetRace(ctx, ref); err != nil {
+		return p, err
 	}
-	for _, entry := range page.Race.Entries {
+	for _, entry := range p.Race.Entries {
 		if entry.Box == "" {
 			continue
 		}
@@ -85,12 +85,12 @@ func (a *app) racePage(ctx context.Context, ref string) (racepage.Page, error) {
 		case forkbox.CodeOf(err) == forkbox.NotFound:
 			a.sayUnlessJSON("note: the box of %s is gone, and what it changed with it", printable(entry.Name))
 		case err != nil:
-			return page, err
+			return p, err
 		default:
-			page.Diffs[entry.Name], page.Cut[entry.Name] = changes, cut
+			p.Diffs[entry.Name], p.Cut[entry.Name] = changes, cut
 		}
 	}
-	return page, nil
+	return p, nil
 }
 
 // How much of what an approach changed is on the page.

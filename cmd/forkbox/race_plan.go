@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/racefile"
+	"github.com/forkbox/forkbox/internal/race/racefile"
 	"github.com/spf13/cobra"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/oci/registry"
+	"github.com/forkbox/forkbox/internal/storage/oci/registry"
 )
 
 // cacheDir is forkbox's place in the user's cache. Nobody else may look into

@@ -9,7 +9,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
-	"github.com/forkbox/forkbox/internal/netpolicy"
+	"github.com/forkbox/forkbox/internal/network/rules"
 	"github.com/spf13/cobra"
 )
 
@@ -58,7 +58,7 @@ part of it. NAME is the variable that boxes have the placeholder in.`,
 		Args:              exactly(1, "a name: forkbox secret set NAME --host HOST"),
 		ValidArgsFunction: a.completeSecrets(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch err := netpolicy.CheckSecret(args[0]); {
+			switch err := rules.CheckSecret(args[0]); {
 			case err != nil:
 				return err
 			case len(hosts) == 0:

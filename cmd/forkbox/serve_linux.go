@@ -15,10 +15,10 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine"
 	"github.com/forkbox/forkbox/internal/execlog"
-	"github.com/forkbox/forkbox/internal/layers"
 	"github.com/forkbox/forkbox/internal/retention"
 	"github.com/forkbox/forkbox/internal/secrets"
 	"github.com/forkbox/forkbox/internal/server"
+	"github.com/forkbox/forkbox/internal/storage/layers"
 )
 
 // newEngine wires ledger, provider and engine, and reconciles them with what

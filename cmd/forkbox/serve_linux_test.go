@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/forkbox/forkbox/internal/layers"
+	"github.com/forkbox/forkbox/internal/storage/layers"
 )
 
 // TestLogsAreTrimmed: what root in a box wrote to its log past the limit goes,

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/layers"
+	"github.com/forkbox/forkbox/internal/storage/layers"
 )
 
 // TestLayersGoWhenNothingNeedsThem forks and removes at random, and kills the

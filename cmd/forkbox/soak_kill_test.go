@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/forkbox/forkbox/internal/land"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // landKilled kills the daemon some milliseconds after the step began.

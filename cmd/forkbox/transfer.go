@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/forkbox/forkbox/internal/oci/registry"
+	"github.com/forkbox/forkbox/internal/storage/oci/registry"
 )
 
 // transfer is the blobs that go to or come from a registry, for the line of

@@ -9,11 +9,11 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/git"
-	"github.com/forkbox/forkbox/internal/held"
-	"github.com/forkbox/forkbox/internal/land"
-	"github.com/forkbox/forkbox/internal/owned"
 	"github.com/forkbox/forkbox/internal/review"
-	"github.com/forkbox/forkbox/internal/scope"
+	"github.com/forkbox/forkbox/internal/review/owned"
+	"github.com/forkbox/forkbox/internal/review/scope"
+	"github.com/forkbox/forkbox/internal/storage/held"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // Apply lands changes of a box in reality: all that are meant, or none. A dry

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/ancestor"
 	"github.com/forkbox/forkbox/internal/git"
 	"github.com/forkbox/forkbox/internal/review"
-	"github.com/forkbox/forkbox/internal/scope"
+	"github.com/forkbox/forkbox/internal/review/ancestor"
+	"github.com/forkbox/forkbox/internal/review/scope"
 )
 
 // book is what is known of reality as it was at a box's fence.

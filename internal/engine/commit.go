@@ -9,7 +9,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/git"
-	"github.com/forkbox/forkbox/internal/land"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // commit makes a git commit of what landed, and of nothing else. When it fails

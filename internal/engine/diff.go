@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/change"
 	"github.com/forkbox/forkbox/internal/git"
 	"github.com/forkbox/forkbox/internal/review"
-	"github.com/forkbox/forkbox/internal/scope"
+	"github.com/forkbox/forkbox/internal/review/scope"
+	"github.com/forkbox/forkbox/internal/storage/change"
 )
 
 // Diff yields the changes of a box that spec asks for, and sums up the rest.

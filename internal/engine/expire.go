@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/land"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // expire lets go of what old applies replaced: those that are too old, and the

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/ancestor"
+	"github.com/forkbox/forkbox/internal/review/ancestor"
 )
 
 // maxChildren is how many boxes one fork makes at most: a slip of the finger

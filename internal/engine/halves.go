@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/change"
 	"github.com/forkbox/forkbox/internal/review"
+	"github.com/forkbox/forkbox/internal/storage/change"
 )
 
 // leaveHalves is for an apply in which reality wins. A file that the box moved

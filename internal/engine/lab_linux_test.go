@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/change"
+	"github.com/forkbox/forkbox/internal/storage/change"
 )
 
 // me is who runs the tests: reality is touched with nobody else's rights.

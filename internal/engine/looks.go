@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/ancestor"
-	"github.com/forkbox/forkbox/internal/scope"
+	"github.com/forkbox/forkbox/internal/review/ancestor"
+	"github.com/forkbox/forkbox/internal/review/scope"
 )
 
 // looks looks at workspaces right after they were forked, to keep what they

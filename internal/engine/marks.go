@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/land"
 	"github.com/forkbox/forkbox/internal/review"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // marks are what earlier applies of a box left in reality, so that they do not

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/land"
 	"github.com/forkbox/forkbox/internal/review"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // An apply that fails half-way puts everything back, the same files; but that

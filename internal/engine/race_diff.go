@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/change"
 	"github.com/forkbox/forkbox/internal/review"
+	"github.com/forkbox/forkbox/internal/storage/change"
 )
 
 // DiffSince is a Diff against the snapshot that a box was forked from, or where

@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"github.com/forkbox/forkbox/internal/git"
-	"github.com/forkbox/forkbox/internal/land"
 	"github.com/forkbox/forkbox/internal/review"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // The next `git status` writes an index that landed anew: it has the box's view

@@ -6,7 +6,7 @@ import (
 	"path"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/land"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // denied are the paths of an apply that its owner may not change in reality.

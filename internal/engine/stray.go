@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/land"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // mounted is a provider that knows where the host's filesystems begin.

@@ -6,9 +6,9 @@ import (
 	"os"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/held"
-	"github.com/forkbox/forkbox/internal/land"
 	"github.com/forkbox/forkbox/internal/review"
+	"github.com/forkbox/forkbox/internal/storage/held"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // Sync merges what reality changed after the fence into the box, and moves the

@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/land"
 	"github.com/forkbox/forkbox/internal/review"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // unsettle makes those paths undecided again that were so until an apply landed

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/held"
-	"github.com/forkbox/forkbox/internal/land"
+	"github.com/forkbox/forkbox/internal/storage/held"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // UndoSpec says what an undo may overwrite: paths that changed since the apply

@@ -24,7 +24,7 @@ func TestFirstBox(t *testing.T) {
 			load := hostload.Load{MemTotal: mem, MemAvailable: mem / 3, DiskTotal: disk, DiskFree: disk / 3, CPUs: 1, Pressure: map[string]forkbox.Pressure{
 				"cpu": {Some10: 100}, "io": {Some10: 100}, "memory": {Some10: 100},
 			}}
-			for _, p := range []rules{nil, {memory: rule(mem/2, "box")}} {
+			for _, p := range []bounds{nil, {memory: rule(mem/2, "box")}} {
 				if v := Builtin().Admit(load, Committed{}, Want{Owner: alice, New: true, Start: true, Policy: p}); !v.OK || v.Wait || v.Why != "" {
 					t.Errorf("%d of memory, %d of disk: %+v", mem, disk, v)
 				}
@@ -37,8 +37,8 @@ const can = "yes" // not to be taken for a reason
 
 func TestAdmit(t *testing.T) {
 	start, fresh, exec := Want{Owner: alice, Start: true}, Want{Owner: alice, New: true}, Want{Owner: alice, Exec: true}
-	with := func(w Want, p rules) Want { w.Policy = p; return w }
-	mem := func(v int64) rules { return rules{memory: rule(v, "box")} }
+	with := func(w Want, p bounds) Want { w.Policy = p; return w }
+	mem := func(v int64) bounds { return bounds{memory: rule(v, "box")} }
 	of := func(u UserCommitted) Committed { return Committed{ByUser: map[int]UserCommitted{1000: u}} }
 	quota := func(q Quota) Config { return Config{Users: map[string]User{"alice": {Quota: q}}} }
 	host := Config{Admission: Admission{Running: 3, Memory: Share{Percent: 50}, CPUs: 4000, Pressure: map[string]float64{"memory": 60, "io": 90}},
@@ -65,8 +65,8 @@ func TestAdmit(t *testing.T) {
 		"memory never":          {host, idle(32 * gib), Committed{Running: 3}, with(start, mem(17*gib)), false, "this box may use 17g of memory; the host gives all boxes together 16g of memory"},
 		"memory not limited":    {host, idle(32 * gib), Committed{Memory: 16 * gib}, start, false, can},
 		"memory unlimited":      {host, idle(32 * gib), Committed{Memory: 20 * gib}, with(start, mem(unlimited)), false, can},
-		"cpus later":            {host, idle(32 * gib), Committed{CPUs: 3000}, with(start, rules{cpus: rule(1500, "box")}), true, "boxes that run may use 3 cpus together, and this one 1.5 cpus more; the host gives 4 cpus"},
-		"cpus never":            {host, idle(32 * gib), Committed{}, with(start, rules{cpus: rule(4500, "box")}), false, "this box may use 4.5 cpus; the host gives all boxes together 4 cpus"},
+		"cpus later":            {host, idle(32 * gib), Committed{CPUs: 3000}, with(start, bounds{cpus: rule(1500, "box")}), true, "boxes that run may use 3 cpus together, and this one 1.5 cpus more; the host gives 4 cpus"},
+		"cpus never":            {host, idle(32 * gib), Committed{}, with(start, bounds{cpus: rule(4500, "box")}), false, "this box may use 4.5 cpus; the host gives all boxes together 4 cpus"},
 		"memory left":           {host, low(func(l *hostload.Load) { l.MemAvailable = gib + gib/2 + 7 }), Committed{}, start, true, "the host has 1.5g of memory left, and keeps 2g for itself"},
 		"reserve of all":        {host, idle(2 * gib), Committed{}, start, false, "the host has 1g of memory left, and keeps 2g for itself"},
 		"disk, start":           {host, low(func(l *hostload.Load) { l.DiskFree = gib }), Committed{}, start, true, "the disk of the store has 1g left, and 10g are kept free"},
@@ -87,8 +87,8 @@ func TestAdmit(t *testing.T) {
 		"user's memory":         {quota(Quota{Memory: 4 * gib}), idle(gib), of(UserCommitted{Memory: 3 * gib}), with(start, mem(2*gib)), true, "boxes that run of user alice may use 3g of memory together, and this one 2g of memory more; the user may use 4g of memory"},
 		"user's memory, never":  {quota(Quota{Memory: 4 * gib}), idle(gib), Committed{}, with(start, mem(5*gib)), false, "this box may use 5g of memory; user alice may use 4g of memory"},
 		"user's memory, any":    {quota(Quota{Memory: 4 * gib}), idle(gib), of(UserCommitted{Memory: gib}), start, true, "boxes that run of user alice may use 1g of memory together, and this one 4g of memory more; the user may use 4g of memory"},
-		"user's cpus":           {quota(Quota{CPUs: 2000}), idle(gib), of(UserCommitted{CPUs: 1500}), with(start, rules{cpus: rule(1000, "box")}), true, "boxes that run of user alice may use 1.5 cpus together, and this one 1 cpus more; the user may use 2 cpus"},
-		"user's disk":           {quota(Quota{Disk: 9 * gib}), idle(gib), of(UserCommitted{Disk: 8 * gib}), with(fresh, rules{disk: rule(2*gib, "box")}), true, "boxes of user alice may use 8g of disk together, and this one 2g of disk more; the user may use 9g of disk"},
+		"user's cpus":           {quota(Quota{CPUs: 2000}), idle(gib), of(UserCommitted{CPUs: 1500}), with(start, bounds{cpus: rule(1000, "box")}), true, "boxes that run of user alice may use 1.5 cpus together, and this one 1 cpus more; the user may use 2 cpus"},
+		"user's disk":           {quota(Quota{Disk: 9 * gib}), idle(gib), of(UserCommitted{Disk: 8 * gib}), with(fresh, bounds{disk: rule(2*gib, "box")}), true, "boxes of user alice may use 8g of disk together, and this one 2g of disk more; the user may use 9g of disk"},
 		"nothing is configured": {Config{}, hostload.Load{Pressure: pressed("io", 100)}, Committed{Running: 500, Memory: 1 << 60}, with(Want{New: true, Start: true}, mem(1<<50)), false, can},
 	} {
 		t.Run(name, func(t *testing.T) {

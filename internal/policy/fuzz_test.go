@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/netpolicy"
+	"github.com/forkbox/forkbox/internal/network/rules"
 )
 
 // FuzzConfig: no text makes the reader fall over, and whatever it takes for a
@@ -81,14 +81,14 @@ func networkHolds(t *testing.T, n projectNetwork) {
 		return // with the preset's there may be too many
 	}
 	wish := forkbox.NetWish{Project: &n.wish, ProjectFile: "forkbox.yaml"}
-	if _, err := netpolicy.Resolve(wish, netpolicy.Host{Project: netpolicy.Project{HostPorts: true, Secrets: true, Private: true}}); err != nil {
+	if _, err := rules.Resolve(wish, rules.Host{Project: rules.Project{HostPorts: true, Secrets: true, Private: true}}); err != nil {
 		t.Fatalf("%+v was read and is refused: %v", n, err)
 	}
-	got, err := netpolicy.Resolve(wish, netpolicy.Host{})
+	got, err := rules.Resolve(wish, rules.Host{})
 	if err != nil {
 		return
 	}
-	p, err := netpolicy.New(got.Rules, nil, netpolicy.Options{HostPorts: got.HostPorts})
+	p, err := rules.New(got.Rules, nil, rules.Options{HostPorts: got.HostPorts})
 	if err != nil || len(got.HostPorts) > 0 || len(got.Secrets) > 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/netpolicy"
+	"github.com/forkbox/forkbox/internal/network/rules"
 )
 
 func networkManual(t *testing.T) string {
@@ -63,11 +63,11 @@ func TestNetworkManualProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	wish := forkbox.NetWish{Project: &read.network.wish, ProjectFile: "forkbox.yaml"}
-	if _, err := netpolicy.Resolve(wish, netpolicy.Host{}); forkbox.CodeOf(err) != forkbox.Denied {
+	if _, err := rules.Resolve(wish, rules.Host{}); forkbox.CodeOf(err) != forkbox.Denied {
 		t.Error(err)
 	}
 	wish.HostPorts, wish.Secrets = []int{5432}, []string{"API_TOKEN"}
-	if _, err := netpolicy.Resolve(wish, netpolicy.Host{}); err != nil {
+	if _, err := rules.Resolve(wish, rules.Host{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -80,7 +80,7 @@ func TestNetworkManualRules(t *testing.T) {
 	for line := range strings.Lines(strings.Join(blocks(page, "rules"), "")) {
 		text, _, _ := strings.Cut(line, "#")
 		text = strings.TrimSpace(text)
-		if r, err := netpolicy.Parse(text); err != nil || r.String() != text {
+		if r, err := rules.Parse(text); err != nil || r.String() != text {
 			t.Errorf("%s: %q, %v", text, r, err)
 		}
 		n++
@@ -106,7 +106,7 @@ func TestNetworkManualRules(t *testing.T) {
 
 func parses(t *testing.T, text string) {
 	t.Helper()
-	if _, err := netpolicy.Parse(text); err != nil {
+	if _, err := rules.Parse(text); err != nil {
 		t.Errorf("%s: %v", text, err)
 	}
 }
@@ -121,11 +121,11 @@ func TestNetworkManualWords(t *testing.T) {
 		}
 	}
 	for _, odd := range []string{"0177.0.0.1", "0x7f.1", "2130706433"} {
-		if _, err := netpolicy.Parse("allow " + odd); err == nil || !strings.Contains(page, "`"+odd+"`") {
+		if _, err := rules.Parse("allow " + odd); err == nil || !strings.Contains(page, "`"+odd+"`") {
 			t.Errorf("%s: %v", odd, err)
 		}
 	}
-	if !strings.Contains(page, forkbox.HostName) || netpolicy.MostText != 1024 || netpolicy.MostRules != 1000 {
+	if !strings.Contains(page, forkbox.HostName) || rules.MostText != 1024 || rules.MostRules != 1000 {
 		t.Error("the page says something else")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/netpolicy"
+	"github.com/forkbox/forkbox/internal/network/rules"
 )
 
 // Network is what config.yaml says of the networks of boxes.
@@ -20,7 +20,7 @@ type Network struct {
 	// Preset is for those of which nobody said which.
 	Preset string
 	// Project is what a project's file may ask for by itself.
-	Project netpolicy.Project
+	Project rules.Project
 	// URLs is the loopback address at which `forkbox open` serves boxes' ports;
 	// empty: the usual one.
 	URLs string
@@ -59,7 +59,7 @@ func (p page) floor(into *[]forkbox.NetRule) field {
 func (p page) rules(n *yaml.Node) ([]string, error) {
 	var all []string
 	err := p.items(n, "rules", func(item *yaml.Node, text string) error {
-		r, err := netpolicy.Parse(text)
+		r, err := rules.Parse(text)
 		if err != nil {
 			return p.at(item, "rules", err)
 		}
@@ -86,7 +86,7 @@ func (p page) servers(into *[]netip.AddrPort) field {
 	}
 }
 
-func (p page) projectMay(may *netpolicy.Project) field {
+func (p page) projectMay(may *rules.Project) field {
 	known := map[string]field{"host-ports": p.yes(&may.HostPorts), "secrets": p.yes(&may.Secrets), "private": p.yes(&may.Private)}
 	return func(n *yaml.Node) error { return p.fields(n, known) }
 }

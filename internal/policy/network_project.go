@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/netpolicy"
+	"github.com/forkbox/forkbox/internal/network/rules"
 )
 
 // projectNetwork is what a project's file says of the network.
@@ -36,7 +36,7 @@ func (p page) projectNetwork(into *projectNetwork) field {
 		"preset":     p.preset(&wish.Preset),
 		"rules":      func(n *yaml.Node) (err error) { wish.Rules, err = p.rules(n); return err },
 		"host-ports": p.ports(&wish.HostPorts),
-		"secrets":    p.checked(&wish.Secrets, "secrets", netpolicy.CheckSecret),
+		"secrets":    p.checked(&wish.Secrets, "secrets", rules.CheckSecret),
 		"terminate":  p.checked(&wish.Terminate, "terminate", checkHost),
 		"pinned":     p.checked(&wish.Pinned, "pinned", checkHost),
 	}
@@ -47,7 +47,7 @@ func (p page) projectNetwork(into *projectNetwork) field {
 }
 
 func checkHost(text string) error {
-	_, err := netpolicy.ParseHost(text)
+	_, err := rules.ParseHost(text)
 	return err
 }
 
@@ -76,7 +76,7 @@ func (p page) preset(into *string) field {
 		if err != nil {
 			return err
 		}
-		if err := netpolicy.CheckPreset(text); err != nil {
+		if err := rules.CheckPreset(text); err != nil {
 			return p.at(n, "preset", err)
 		}
 		*into = text

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/netpolicy"
+	"github.com/forkbox/forkbox/internal/network/rules"
 )
 
 func TestNetworkConfig(t *testing.T) {
@@ -29,7 +29,7 @@ func TestNetworkConfig(t *testing.T) {
 		Floor: []forkbox.NetRule{{Rule: "deny *.evil.org", From: "host"}, {Rule: "allow any:*", From: "host"}},
 		DNS: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.53:53"), netip.MustParseAddrPort("192.0.2.54:5353"),
 			netip.MustParseAddrPort("[2001:db8::53]:53"), netip.MustParseAddrPort("[2001:db8::54]:53")},
-		Default: forkbox.NetNone, Preset: "locked", Project: netpolicy.Project{HostPorts: true, Private: true}, URLs: "127.0.0.1:8000",
+		Default: forkbox.NetNone, Preset: "locked", Project: rules.Project{HostPorts: true, Private: true}, URLs: "127.0.0.1:8000",
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got.Network, err)

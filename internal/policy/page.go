@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/netpolicy"
+	"github.com/forkbox/forkbox/internal/network/rules"
 )
 
 // page is a file of YAML that is read key by key, so that whatever is not
@@ -128,8 +128,8 @@ func (p page) items(n *yaml.Node, key string, each func(item *yaml.Node, text st
 	if n.Kind != yaml.SequenceNode || n.ShortTag() != "!!seq" {
 		return p.malformed(n, "%s: there should be a list", key).Hint("[one, another], or a line with \"- \" for each")
 	}
-	if len(n.Content) > netpolicy.MostRules {
-		return p.malformed(n, "%s: there are %d, and %d is the most", key, len(n.Content), netpolicy.MostRules)
+	if len(n.Content) > rules.MostRules {
+		return p.malformed(n, "%s: there are %d, and %d is the most", key, len(n.Content), rules.MostRules)
 	}
 	for _, item := range n.Content {
 		text, err := p.text(item)

@@ -19,7 +19,7 @@ const (
 
 type (
 	limits = forkbox.Limits
-	rules  = forkbox.Policy
+	bounds = forkbox.Policy
 )
 
 // goodHost enforces everything, poorHost can only watch disks and has no
@@ -51,32 +51,32 @@ func TestResolveBox(t *testing.T) {
 	for name, c := range map[string]struct {
 		config           Config
 		flags, project   limits
-		want             rules
+		want             bounds
 		denied, mentions string
 	}{
-		"nothing said":          {Config{}, nil, nil, rules{}, "", ""},
-		"default":               {Config{Defaults: limits{pids: 9, disk: unlimited}}, nil, nil, rules{pids: rule(9, "default")}, "", ""},
-		"project over default":  {Config{Defaults: limits{pids: 9}}, nil, limits{pids: 99}, rules{pids: rule(99, "project /p/forkbox.yaml")}, "", ""},
-		"flag over project":     {Config{Defaults: limits{pids: 9}}, limits{pids: 999}, limits{pids: 99}, rules{pids: rule(999, "box")}, "", ""},
-		"flag lifts default":    {Config{Defaults: limits{pids: 9}}, limits{pids: unlimited}, nil, rules{pids: rule(unlimited, "box")}, "", ""},
-		"project lifts default": {Config{Defaults: limits{pids: 9}}, nil, limits{pids: unlimited}, rules{pids: rule(unlimited, "project /p/forkbox.yaml")}, "", ""},
-		"floor alone":           {Config{Limits: limits{pids: 50}}, nil, nil, rules{pids: rule(50, "host")}, "", ""},
-		"floor narrows default": {Config{Limits: limits{pids: 50}, Defaults: limits{pids: 60}}, nil, nil, rules{pids: rule(50, "host")}, "", ""},
-		"floor narrows project": {Config{Limits: limits{pids: 50}}, nil, limits{pids: 60}, rules{pids: rule(50, "host")}, "", ""},
-		"project unlimited":     {Config{Limits: limits{pids: 50}}, nil, limits{pids: unlimited}, rules{pids: rule(50, "host")}, "", ""},
-		"as much as the floor":  {Config{Limits: limits{pids: 50}}, limits{pids: 50}, nil, rules{pids: rule(50, "box")}, "", ""},
+		"nothing said":          {Config{}, nil, nil, bounds{}, "", ""},
+		"default":               {Config{Defaults: limits{pids: 9, disk: unlimited}}, nil, nil, bounds{pids: rule(9, "default")}, "", ""},
+		"project over default":  {Config{Defaults: limits{pids: 9}}, nil, limits{pids: 99}, bounds{pids: rule(99, "project /p/forkbox.yaml")}, "", ""},
+		"flag over project":     {Config{Defaults: limits{pids: 9}}, limits{pids: 999}, limits{pids: 99}, bounds{pids: rule(999, "box")}, "", ""},
+		"flag lifts default":    {Config{Defaults: limits{pids: 9}}, limits{pids: unlimited}, nil, bounds{pids: rule(unlimited, "box")}, "", ""},
+		"project lifts default": {Config{Defaults: limits{pids: 9}}, nil, limits{pids: unlimited}, bounds{pids: rule(unlimited, "project /p/forkbox.yaml")}, "", ""},
+		"floor alone":           {Config{Limits: limits{pids: 50}}, nil, nil, bounds{pids: rule(50, "host")}, "", ""},
+		"floor narrows default": {Config{Limits: limits{pids: 50}, Defaults: limits{pids: 60}}, nil, nil, bounds{pids: rule(50, "host")}, "", ""},
+		"floor narrows project": {Config{Limits: limits{pids: 50}}, nil, limits{pids: 60}, bounds{pids: rule(50, "host")}, "", ""},
+		"project unlimited":     {Config{Limits: limits{pids: 50}}, nil, limits{pids: unlimited}, bounds{pids: rule(50, "host")}, "", ""},
+		"as much as the floor":  {Config{Limits: limits{pids: 50}}, limits{pids: 50}, nil, bounds{pids: rule(50, "box")}, "", ""},
 		"flag above floor":      {Config{Limits: limits{memory: 4 * gib}}, limits{memory: 8 * gib}, nil, nil, "8g is too much: the host allows 4g at most", "--memory 4g"},
 		"flag unlimited":        {Config{Limits: limits{ttl: 60 * minute}}, limits{ttl: unlimited}, nil, nil, "unlimited is too much: the host allows 1h at most", "--ttl 1h"},
 		"user":                  {user("alice", User{Limits: limits{memory: 4 * gib}}), limits{memory: 8 * gib}, nil, nil, "8g is too much: the host allows user alice 4g at most", "config.yaml"},
-		"user narrows":          {user("1000", User{Limits: limits{memory: 4 * gib}}), nil, limits{memory: 8 * gib}, rules{memory: rule(4*gib, "user")}, "", ""},
-		"user wider than host":  {Config{Limits: limits{pids: 5}, Users: map[string]User{"*": {Limits: limits{pids: 50}}}}, nil, nil, rules{pids: rule(5, "host")}, "", ""},
-		"user as the host":      {Config{Limits: limits{pids: 5}, Users: map[string]User{"*": {Limits: limits{pids: 5}}}}, nil, nil, rules{pids: rule(5, "host")}, "", ""},
+		"user narrows":          {user("1000", User{Limits: limits{memory: 4 * gib}}), nil, limits{memory: 8 * gib}, bounds{memory: rule(4*gib, "user")}, "", ""},
+		"user wider than host":  {Config{Limits: limits{pids: 5}, Users: map[string]User{"*": {Limits: limits{pids: 50}}}}, nil, nil, bounds{pids: rule(5, "host")}, "", ""},
+		"user as the host":      {Config{Limits: limits{pids: 5}, Users: map[string]User{"*": {Limits: limits{pids: 5}}}}, nil, nil, bounds{pids: rule(5, "host")}, "", ""},
 		"quota is a floor": {user("*", User{Quota: Quota{Memory: gib, CPUs: 1500, Disk: 2 * gib}}), nil, nil,
-			rules{memory: rule(gib, "user"), cpus: rule(1500, "user"), disk: rule(2*gib, "user")}, "", ""},
+			bounds{memory: rule(gib, "user"), cpus: rule(1500, "user"), disk: rule(2*gib, "user")}, "", ""},
 		"more than the quota": {user("*", User{Quota: Quota{Memory: gib}}), limits{memory: 2 * gib}, nil, nil, "2g is too much: the host allows user alice 1g at most", ""},
-		"somebody else":       {user("bob", User{Limits: limits{pids: 5}}), limits{pids: 50}, nil, rules{pids: rule(50, "box")}, "", ""},
-		"named, so not all":   {Config{Users: map[string]User{"alice": {}, "*": {Limits: limits{pids: 5}}}}, limits{pids: 50}, nil, rules{pids: rule(50, "box")}, "", ""},
-		"name and uid":        {Config{Users: map[string]User{"alice": {Limits: limits{pids: 7}}, "1000": {Limits: limits{pids: 6}}}}, nil, nil, rules{pids: rule(6, "user")}, "", ""},
+		"somebody else":       {user("bob", User{Limits: limits{pids: 5}}), limits{pids: 50}, nil, bounds{pids: rule(50, "box")}, "", ""},
+		"named, so not all":   {Config{Users: map[string]User{"alice": {}, "*": {Limits: limits{pids: 5}}}}, limits{pids: 50}, nil, bounds{pids: rule(50, "box")}, "", ""},
+		"name and uid":        {Config{Users: map[string]User{"alice": {Limits: limits{pids: 7}}, "1000": {Limits: limits{pids: 6}}}}, nil, nil, bounds{pids: rule(6, "user")}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wish := forkbox.Wish{Limits: c.flags, Project: c.project, ProjectFile: file}
@@ -88,7 +88,7 @@ func TestResolveBox(t *testing.T) {
 
 func user(key string, u User) Config { return Config{Users: map[string]User{key: u}} }
 
-func expect(t *testing.T, got rules, err error, want rules, code forkbox.Code, why, hint string) {
+func expect(t *testing.T, got bounds, err error, want bounds, code forkbox.Code, why, hint string) {
 	t.Helper()
 	if why == "" {
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -108,15 +108,15 @@ func TestDigitsAreUIDs(t *testing.T) {
 	c := Config{Users: map[string]User{"1000": {Limits: limits{pids: 500}}, "*": {Limits: limits{pids: 5}}}}
 	for _, name := range []string{"1000", "*", ""} {
 		got, err := c.Resolve(Request{Owner: forkbox.Owner{UID: 7, Name: name}, Holds: goodHost()})
-		expect(t, got, err, rules{pids: rule(5, "user")}, "", "", "")
+		expect(t, got, err, bounds{pids: rule(5, "user")}, "", "", "")
 	}
 }
 
 func TestResolveExec(t *testing.T) {
-	box := rules{memory: rule(2*gib, "host"), timeout: rule(10*minute, "box"), files: rule(1024, "default"), ttl: rule(minute, "box"), pids: rule(unlimited, "box")}
+	box := bounds{memory: rule(2*gib, "host"), timeout: rule(10*minute, "box"), files: rule(1024, "default"), ttl: rule(minute, "box"), pids: rule(unlimited, "box")}
 	host := Config{Limits: limits{memory: 4 * gib, pids: 100, files: 4096}, Defaults: limits{cpus: 500}}
-	inherited := func(more rules) rules {
-		all := rules{timeout: rule(10*minute, "box"), files: rule(1024, "default")}
+	inherited := func(more bounds) bounds {
+		all := bounds{timeout: rule(10*minute, "box"), files: rule(1024, "default")}
 		for r, v := range more {
 			all[r] = v
 		}
@@ -124,16 +124,16 @@ func TestResolveExec(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		flags     limits
-		want      rules
+		want      bounds
 		code      forkbox.Code
 		why, hint string
 	}{
 		"inherits":          {nil, inherited(nil), "", "", ""},
-		"narrower":          {limits{memory: gib, timeout: minute}, inherited(rules{memory: rule(gib, "exec"), timeout: rule(minute, "exec")}), "", "", ""},
+		"narrower":          {limits{memory: gib, timeout: minute}, inherited(bounds{memory: rule(gib, "exec"), timeout: rule(minute, "exec")}), "", "", ""},
 		"wider than box":    {limits{memory: 3 * gib}, nil, forkbox.Denied, "3g is too much: the box allows 2g at most", "forkbox set BOX --memory 3g"},
 		"longer than box":   {limits{timeout: unlimited}, nil, forkbox.Denied, "unlimited is too much: the box allows 10m at most", ""},
 		"wider than host":   {limits{pids: 200}, nil, forkbox.Denied, "200 is too much: the host allows 100 at most", ""},
-		"more than default": {limits{files: 2048}, rules{timeout: rule(10*minute, "box"), files: rule(2048, "exec")}, "", "", ""},
+		"more than default": {limits{files: 2048}, bounds{timeout: rule(10*minute, "box"), files: rule(2048, "exec")}, "", "", ""},
 		"default and floor": {limits{files: 5000}, nil, forkbox.Denied, "5000 is too much: the host allows 4096 at most", ""},
 		"the box's own":     {limits{disk: gib}, nil, forkbox.Invalid, "it is the box's, one exec cannot have its own", "forkbox set BOX --disk"},
 	} {
@@ -145,7 +145,7 @@ func TestResolveExec(t *testing.T) {
 	}
 	// A box from before there were policies still has the host's floor.
 	got, err := host.Resolve(Request{Owner: alice, Exec: true})
-	expect(t, got, err, rules{files: rule(4096, "host")}, "", "", "")
+	expect(t, got, err, bounds{files: rule(4096, "host")}, "", "", "")
 }
 
 // TestUnenforced: what was asked for and does not hold is refused; what nobody
@@ -155,16 +155,16 @@ func TestUnenforced(t *testing.T) {
 	not := forkbox.Rule{Value: 5, From: "default", How: forkbox.NotEnforced, Why: "nothing on this host can enforce it"}
 	for name, c := range map[string]struct {
 		wish      forkbox.Wish
-		want      rules
+		want      bounds
 		why, hint string
 	}{
 		"asked, watched":     {forkbox.Wish{Limits: limits{disk: gib}}, nil, "this host can only watch it: no quotas here", "forkbox store init\n--limits=best-effort takes it as it is (watched)"},
 		"asked, not at all":  {forkbox.Wish{Limits: limits{memory: gib}}, nil, "this host cannot hold it: nothing on this host can enforce it", "--limits=best-effort takes it as it is (not-enforced)"},
 		"asked by a project": {forkbox.Wish{Project: limits{disk: gib}}, nil, "this host can only watch it: no quotas here", ""},
-		"best effort":        {forkbox.Wish{Limits: limits{disk: gib}, BestEffort: true}, rules{disk: watched, pids: not}, "", ""},
-		"default":            {forkbox.Wish{}, rules{pids: not}, "", ""},
-		"lifted":             {forkbox.Wish{Limits: limits{pids: unlimited}}, rules{pids: rule(unlimited, "box")}, "", ""},
-		"forkbox's own":      {forkbox.Wish{Limits: limits{ttl: 5, timeout: 6, files: 77}}, rules{pids: not, ttl: rule(5, "box"), timeout: rule(6, "box"), files: rule(77, "box")}, "", ""},
+		"best effort":        {forkbox.Wish{Limits: limits{disk: gib}, BestEffort: true}, bounds{disk: watched, pids: not}, "", ""},
+		"default":            {forkbox.Wish{}, bounds{pids: not}, "", ""},
+		"lifted":             {forkbox.Wish{Limits: limits{pids: unlimited}}, bounds{pids: rule(unlimited, "box")}, "", ""},
+		"forkbox's own":      {forkbox.Wish{Limits: limits{ttl: 5, timeout: 6, files: 77}}, bounds{pids: not, ttl: rule(5, "box"), timeout: rule(6, "box"), files: rule(77, "box")}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Config{Defaults: limits{pids: 5}}.Resolve(Request{Owner: alice, Wish: c.wish, Holds: poorHost()})

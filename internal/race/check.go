@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/rank"
+	"github.com/forkbox/forkbox/internal/race/rank"
 )
 
 // checkRuns is how often a check is run whose results are in doubt: so often

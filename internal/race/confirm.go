@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/rank"
+	"github.com/forkbox/forkbox/internal/race/rank"
 )
 
 // unconfirmed are the checks that are to be run for the n-th time: they have

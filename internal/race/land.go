@@ -9,7 +9,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine"
-	"github.com/forkbox/forkbox/internal/risk"
+	"github.com/forkbox/forkbox/internal/race/risk"
 )
 
 // Apply lands an approach of a race, the winner if none is named. Where reality

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/rank"
+	"github.com/forkbox/forkbox/internal/race/rank"
 )
 
 // perform is what an approach does in its box: its steps, and then what judges

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/risk"
+	"github.com/forkbox/forkbox/internal/race/risk"
 )
 
 // guard is of what the approach is judged by; nil where nothing is protected.

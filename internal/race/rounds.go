@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/rank"
+	"github.com/forkbox/forkbox/internal/race/rank"
 )
 
 // cutShort is for metrics that the deadline ended: who happened to have had more

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/rank"
-	"github.com/forkbox/forkbox/internal/risk"
+	"github.com/forkbox/forkbox/internal/race/rank"
+	"github.com/forkbox/forkbox/internal/race/risk"
 )
 
 // shownPaths is how many of the changed files a race lists.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/rank"
+	"github.com/forkbox/forkbox/internal/race/rank"
 )
 
 // drift says whether reality changed anything that matters to what lands.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/scope"
+	"github.com/forkbox/forkbox/internal/review/scope"
 )
 
 // Chosen is a selection while it is being met.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/land"
-	"github.com/forkbox/forkbox/internal/scope"
+	"github.com/forkbox/forkbox/internal/review/scope"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // fence lies after everything that this machine did, so that its own

@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/land"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // Hash is of what a box has at the paths of a review: every byte that would

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/patch"
+	"github.com/forkbox/forkbox/internal/review/patch"
 )
 
 // selection is the hunks that were asked for at a path.

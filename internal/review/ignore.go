@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/land"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // ReadIgnore reads an ignore file of reality. Anything but a regular file is

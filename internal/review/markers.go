@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/land"
-	"github.com/forkbox/forkbox/internal/merge"
-	"github.com/forkbox/forkbox/internal/patch"
+	"github.com/forkbox/forkbox/internal/review/merge"
+	"github.com/forkbox/forkbox/internal/review/patch"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // maxMarked is the largest file in which a sync's markers are looked for: it

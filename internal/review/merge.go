@@ -6,8 +6,8 @@ import (
 	"io/fs"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/merge"
-	"github.com/forkbox/forkbox/internal/patch"
+	"github.com/forkbox/forkbox/internal/review/merge"
+	"github.com/forkbox/forkbox/internal/review/patch"
 )
 
 // trio is one file three times: at the fence, in reality now, in the box.

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/scope"
+	"github.com/forkbox/forkbox/internal/review/scope"
 )
 
 // Moved yields the files of the workspace that reality changed after the

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/land"
-	"github.com/forkbox/forkbox/internal/merge"
-	"github.com/forkbox/forkbox/internal/scope"
+	"github.com/forkbox/forkbox/internal/review/merge"
+	"github.com/forkbox/forkbox/internal/review/scope"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // Plan makes an apply of a box's changes: what to do at each path, what is

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/land"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // addition: reality has nothing there.

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/land"
-	"github.com/forkbox/forkbox/internal/merge"
+	"github.com/forkbox/forkbox/internal/review/merge"
+	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
 // Update is what sync does in a box for one path that reality changed.

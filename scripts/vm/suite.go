@@ -12,8 +12,8 @@ import (
 var suite = []job{
 	{name: "cgroup as root", pkg: "./internal/cgroup", place: plan.Service},
 	{name: "cgroup as user", pkg: "./internal/cgroup", place: plan.Delegated},
-	{name: "quota", pkg: "./internal/quota", place: plan.Service, env: projectQuotas},
-	{name: "layers", pkg: "./internal/layers", tests: "Quota", place: plan.Service, env: projectQuotas},
+	{name: "quota", pkg: "./internal/storage/quota", place: plan.Service, env: projectQuotas},
+	{name: "layers", pkg: "./internal/storage/layers", tests: "Quota", place: plan.Service, env: projectQuotas},
 	{name: "limits as root", pkg: "./cmd/forkbox", tests: "^TestLimits(MemoryOfExec|ForkBomb|SetPids|PausedStops)$", place: plan.Service},
 	{name: "limits as user", pkg: "./cmd/forkbox", tests: "^TestLimits(MemoryOfExec|ForkBomb)$", place: plan.Delegated},
 	{name: "leftovers", script: "scripts/leftovers", place: plan.Service},

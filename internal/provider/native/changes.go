@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/change"
-	"github.com/forkbox/forkbox/internal/layers"
+	"github.com/forkbox/forkbox/internal/storage/change"
+	"github.com/forkbox/forkbox/internal/storage/layers"
 )
 
 // Changes reads them off the box's upper directories; the box may run.

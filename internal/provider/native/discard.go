@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/change"
+	"github.com/forkbox/forkbox/internal/storage/change"
 )
 
 // Discard puts paths of a box that does not run back to the base.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/oci"
+	"github.com/forkbox/forkbox/internal/storage/oci"
 )
 
 var nobody = forkbox.Owner{UID: 65534, GID: 65534, Name: "nobody", Home: "/nonexistent"}

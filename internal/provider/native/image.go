@@ -19,9 +19,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/change"
-	"github.com/forkbox/forkbox/internal/layers"
-	"github.com/forkbox/forkbox/internal/oci"
+	"github.com/forkbox/forkbox/internal/storage/change"
+	"github.com/forkbox/forkbox/internal/storage/layers"
+	"github.com/forkbox/forkbox/internal/storage/oci"
 )
 
 // spool is where archives lie while they are written or read. It is emptied

@@ -13,7 +13,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
-	"github.com/forkbox/forkbox/internal/pool"
+	"github.com/forkbox/forkbox/internal/storage/pool"
 )
 
 // pseudo filesystems are the kernel's, not reality's files. A box has its own

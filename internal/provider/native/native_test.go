@@ -13,7 +13,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/execlog"
-	"github.com/forkbox/forkbox/internal/layers"
+	"github.com/forkbox/forkbox/internal/storage/layers"
 	"github.com/forkbox/forkbox/providertest"
 )
 

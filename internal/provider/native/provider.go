@@ -19,8 +19,8 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/cgroup"
-	"github.com/forkbox/forkbox/internal/layers"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/storage/layers"
 	"github.com/forkbox/forkbox/internal/wire"
 )
 

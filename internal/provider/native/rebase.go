@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/change"
+	"github.com/forkbox/forkbox/internal/storage/change"
 )
 
 // rebasing is the plan of a rebase, kept so that one that was interrupted is

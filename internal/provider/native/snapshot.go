@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/change"
-	"github.com/forkbox/forkbox/internal/layers"
+	"github.com/forkbox/forkbox/internal/storage/change"
+	"github.com/forkbox/forkbox/internal/storage/layers"
 )
 
 // Blank says whether a box has written nothing over its layers.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/change"
+	"github.com/forkbox/forkbox/internal/storage/change"
 )
 
 // Touches says of paths whether a box has something of its own there. It is one

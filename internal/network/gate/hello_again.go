@@ -1,0 +1,133 @@
+package gate
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+const (
+	recordData      = 0x17
+	recordHeartbeat = 0x18
+	extEarlyData    = 42
+)
+
+var (
+	errOther = errors.New("it names another host than before")
+	errLong  = errors.New("it does not come to an end")
+)
+
+// handshake follows a client's side of a TLS handshake for as long as it is in
+// clear. A server can ask for a second ClientHello (HelloRetryRequest), and a
+// client can bring that about. Some servers take the name from that one: it has
+// to be the name that was judged.
+//
+// Nothing is held back to be looked at. A message does nothing before its end is
+// there, so it is enough that what ends a wrong one does not go out.
+type handshake struct {
+	name string // that was judged
+	said string // by the latest ClientHello
+
+	header  [5]byte // of the record that is being read
+	has     int     // bytes of it
+	left    int     // bytes of its body that are to come
+	message []byte  // that is being read
+	spent   int     // bytes since the first ClientHello
+
+	begun  bool // there was one ClientHello
+	cipher bool // encryption was announced
+	early  bool // the server may skip encrypted records, and await another hello
+	over   bool // nothing in clear can follow
+}
+
+// look follows some bytes more.
+func (h *handshake) look(data []byte) error {
+	for len(data) > 0 && !h.over {
+		n, step := min(h.left, len(data)), h.inBody
+		if h.left == 0 {
+			n, step = min(len(h.header)-h.has, len(data)), h.inHeader
+		}
+		if h.kind() != recordData {
+			h.spent += n
+		}
+		if err := step(data[:n]); err != nil {
+			return err
+		}
+		if h.begun && h.spent > peekMost {
+			return errLong
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+func (h *handshake) kind() byte { return h.header[0] }
+
+func (h *handshake) inHeader(data []byte) error {
+	h.has += copy(h.header[h.has:], data)
+	if h.has < len(h.header) {
+		return nil
+	}
+	h.has, h.left = 0, int(binary.BigEndian.Uint16(h.header[3:]))
+	switch h.kind() {
+	case recordData:
+		h.over = !h.early
+	case recordCipher:
+		h.cipher = true
+	case recordHandshake, recordAlert, recordHeartbeat:
+	default:
+		return errRecord
+	}
+	return nil
+}
+
+// inBody joins what records carry of messages. Other records may lie between the
+// parts of one: some servers skip them.
+func (h *handshake) inBody(data []byte) error {
+	h.left -= len(data)
+	if h.kind() != recordHandshake {
+		return nil
+	}
+	h.message = append(h.message, data...)
+	for len(h.message) > 0 {
+		// The client's cipher is announced before a second hello as well, in TLS
+		// 1.3. What is encrypted may look like the beginning of one: then data
+		// follows before it is there to its end.
+		if h.cipher && h.message[0] != clientHello {
+			h.over = true
+			return nil
+		}
+		if !done(h.message) {
+			return nil
+		}
+		if err := h.next(); err != nil {
+			return err
+		}
+	}
+	h.message = nil
+	return nil
+}
+
+// next deals with a message that is there to its end.
+func (h *handshake) next() error {
+	size := messageSize(h.message)
+	whole := h.message[:size]
+	h.message = h.message[size:]
+	if whole[0] != clientHello {
+		return nil
+	}
+	extensions, err := helloExtensions(whole[4:])
+	if err != nil {
+		return err
+	}
+	if h.said, err = findName(extensions); err != nil {
+		return err
+	}
+	if h.said != h.name {
+		return errOther
+	}
+	h.early = hasExtension(extensions, extEarlyData)
+	if !h.begun {
+		h.begun, h.spent = true, len(h.message)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package rules
+
+import (
+	"net/netip"
+
+	"github.com/forkbox/forkbox"
+)
+
+var protos = []string{"tcp", "udp"}
+
+// Name says whether any connection to a name may be allowed: before that no
+// resolver is asked, since the question alone can carry something out. Ranges
+// of addresses in the box's rules do not count: with them every name might be.
+func (p *Policy) Name(host string) forkbox.NetVerdict {
+	name, err := parseName(host)
+	if err != nil {
+		return refused(forkbox.NetTarget{Host: host}, whyOf(err))
+	}
+	t, a := forkbox.NetTarget{Host: name}, p.ask(name, netip.Addr{}, "tcp")
+	if name == forkbox.HostName {
+		return p.hostName(t)
+	}
+	rules, floor := p.reaches(name, netip.Addr{})
+	switch {
+	case rules.by == nil && rules.against != nil:
+		return a.denied(t, rules.against)
+	case rules.by == nil:
+		return a.unmatched(t, "")
+	case floor.by == nil:
+		return floorRefuses(t, floor.against)
+	}
+	return allowed(t, rules.by)
+}
+
+// Denies says whether a rule denies a name in so many words, whatever else is
+// allowed: no name that is an alias of it may be reached either.
+func (p *Policy) Denies(host string) (forkbox.NetRule, bool) {
+	name, err := parseName(host)
+	if err != nil {
+		return forkbox.NetRule{}, false
+	}
+	for _, l := range []list{p.floor, p.rules} {
+		for _, proto := range protos {
+			if r := l.reach(p.ask(name, netip.Addr{}, proto), false); r.meant != nil {
+				return r.meant.wrote, true
+			}
+		}
+	}
+	return forkbox.NetRule{}, false
+}
+
+// Answer says whether an address may be given out for a name: some connection
+// to it would be allowed.
+func (p *Policy) Answer(host string, addr netip.Addr) bool {
+	name, err := parseName(host)
+	if err != nil || !addr.IsValid() {
+		return false
+	}
+	rules, floor := p.reaches(name, addr)
+	return rules.by != nil && floor.by != nil
+}
+
+// reaches is where the rules get, and where the floor agrees. Without an
+// address what the floor allows by address may count.
+func (p *Policy) reaches(name string, addr netip.Addr) (rules, floor *reach) {
+	rules, floor = &reach{}, &reach{}
+	for _, proto := range protos {
+		a := p.ask(name, addr, proto)
+		r := p.rules.reach(a, false)
+		rules.join(r)
+		if r.by == nil {
+			continue
+		}
+		f := r
+		if p.floored {
+			f = p.floor.reach(a, true)
+		}
+		if !r.allowed.meets(f.allowed) {
+			f.by = nil
+		}
+		floor.join(f)
+	}
+	return rules, floor
+}
+
+// join keeps what is the first of two.
+func (r *reach) join(other *reach) {
+	if r.by == nil {
+		r.by = other.by
+	}
+	if r.against == nil {
+		r.against = other.against
+	}
+}
+
+// ask is without a port, or with one to be added.
+func (p *Policy) ask(name string, addr netip.Addr, proto string) ask {
+	return ask{box: p.box, host: name, place: p.placeOf(addr), proto: proto, pinned: hasHost(p.pinned, name)}
+}

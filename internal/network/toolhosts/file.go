@@ -1,0 +1,128 @@
+package toolhosts
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// How much is read of a file, looked at in a directory, and gone up.
+const (
+	mostText    = 64 << 10
+	mostProgram = 1 << 20 // of a tool's own source
+	mostEntries = 2048
+	mostUp      = 64
+)
+
+// system is the path of a file of the system.
+func (f *finder) system(path string) string { return filepath.Join(f.Root, path) }
+
+// home is the path of a file in the user's home, empty if there is none.
+func (f *finder) home(path string) string {
+	if !filepath.IsAbs(f.Home) {
+		return ""
+	}
+	return filepath.Join(f.Home, path)
+}
+
+// config is the path of a file in the user's XDG_CONFIG_HOME.
+func (f *finder) config(path string) string {
+	if dir := f.env["XDG_CONFIG_HOME"]; filepath.IsAbs(dir) {
+		return filepath.Join(dir, path)
+	}
+	return f.home(filepath.Join(".config", path))
+}
+
+// upwards is the directory that the user works in and those above it, below
+// their home. The home itself is not a project.
+func (f *finder) upwards() []string {
+	var all []string
+	dir, home := filepath.Clean(f.Dir), filepath.Clean(f.Home)
+	for filepath.IsAbs(dir) && dir != home && len(all) < mostUp {
+		all = append(all, dir)
+		if dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return all
+}
+
+// read is a file's text, empty where there is none that can be read. A file
+// that is too long is none: half of a line could name another host.
+func read(file string, most int64) string {
+	text, _ := readOwned(file, most)
+	return text
+}
+
+// text is what a file says. One that came with a project counts only if the
+// user has it there: in /tmp anybody can put one above other people's work.
+func text(file string, near bool) string {
+	text, own := readOwned(file, mostText)
+	if !near && !own {
+		return ""
+	}
+	return text
+}
+
+// readOwned also says whether the file is the user's own, or root's.
+func readOwned(file string, most int64) (text string, own bool) {
+	if file == "" {
+		return "", false
+	}
+	f, err := openPlain(file)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return "", false
+	}
+	var b strings.Builder
+	b.Grow(int(info.Size()))
+	if n, err := io.Copy(&b, io.LimitReader(f, most+1)); err != nil || n > most {
+		return "", false
+	}
+	return b.String(), ownedByUser(info)
+}
+
+// list is the names in a directory, not more than a bound, in no order.
+func list(dir string) []string {
+	f, err := openDirectory(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(mostEntries)
+	return names
+}
+
+// below lists the paths dir/NAME/rest for every name with a prefix.
+func below(dir, prefix, rest string) []string {
+	var all []string
+	for _, name := range list(dir) {
+		if strings.HasPrefix(name, prefix) {
+			all = append(all, filepath.Join(dir, name, rest))
+		}
+	}
+	return all
+}
+
+// program is where a program that PATH names really is.
+func (f *finder) program(name string) string {
+	for _, dir := range filepath.SplitList(f.env["PATH"]) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		file := filepath.Join(f.system(dir), name)
+		if _, err := os.Lstat(file); err != nil {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(file); err == nil {
+			return real
+		}
+	}
+	return ""
+}
