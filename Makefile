@@ -8,7 +8,7 @@ TOOL := go tool -modfile=tools/go.mod
 
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test soak test-vm lint check bench install clean deps man
+.PHONY: help build demo test test-fast soak test-vm lint check bench install clean deps man
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,7 +23,10 @@ deps: ## what the tests and the benchmark need from the distribution
 	@scripts/deps
 
 test: deps build ## the whole suite, as root (when we are) and as an unprivileged user
-	@scripts/test
+	go run ./scripts/suite $(if $(FORKBOX_TEST_VM_RESULTS),-also $(FORKBOX_TEST_VM_RESULTS))
+
+test-fast: ## what needs neither root nor much time, for between two edits
+	go run ./scripts/suite -fast
 
 SOAK ?= 5000
 soak: build ## random histories of boxes, landings and edits, and where every line went: SOAK=5000 SOAK_SEED=1

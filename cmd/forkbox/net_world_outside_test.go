@@ -40,7 +40,7 @@ var makeOutside = sync.OnceValues(func() (*theOutside, error) {
 func findOutside(t *testing.T) *theOutside {
 	t.Helper()
 	if os.Getenv(outsideVar) == "" && os.Geteuid() != 0 {
-		t.Skip("only root can make an outside world; scripts/test-unprivileged makes one for those who are not")
+		t.Skip("only root can make an outside world; scripts/suite makes one for those who are not")
 	}
 	out, err := makeOutside()
 	if err != nil {

@@ -1,0 +1,138 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// otherUser is the unprivileged one.
+const otherUser = "fbtest"
+
+// furnish makes what the tests need that one of the two users cannot make. Both
+// passes need the other user, that as root too.
+func (s *suite) furnish(ctx context.Context) error {
+	if _, err := output(ctx, "scripts/test-user", otherUser); err != nil {
+		return err
+	}
+	for _, dir := range []string{"docs", "examples"} {
+		if _, err := output(ctx, "cp", "-r", dir, s.path(dir)); err != nil {
+			return err
+		}
+		if _, err := output(ctx, "chmod", "-R", "a+rX", s.path(dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openTun gives the tests a /dev/net/tun that everybody may open, as ordinary
+// machines have it; here it may be root's.
+const openTun = `if [ -e /dev/net/tun ]; then
+  mount -t tmpfs -o mode=755 tmpfs /mnt && mknod -m 666 /mnt/tun c 10 200 && mount --bind /mnt/tun /dev/net/tun && umount -l /mnt
+fi && exec "$@"`
+
+// asOther is the command that runs the tests of a package as the other user, who
+// has no Go, no module cache and perhaps no right to read the checkout: in a
+// copy of the package's testdata. done is for when it has ended.
+func (s *suite) asOther(ctx context.Context, p pkg) (cmd *exec.Cmd, done func(), err error) {
+	dir, err := s.roomOf(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	home, err := output(ctx, "sh", "-c", "getent passwd "+otherUser+" | cut -d: -f6")
+	if err != nil {
+		return nil, nil, err
+	}
+	var line []string
+	env := []string{
+		"HOME=" + home, "USER=" + otherUser, "LOGNAME=" + otherUser, "PATH=" + os.Getenv("PATH"),
+		"LANG=C.UTF-8", "CI=" + os.Getenv("CI"),
+	}
+	done = func() {}
+	if p.rel() == "cmd/forkbox" {
+		world, err := s.openOutside(ctx, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		done = world.end
+		env = append(env, "FORKBOX_TEST_OUTSIDE="+world.dir)
+		line = append(line, "nsenter", "--net=/proc/"+world.host+"/ns/net", "--")
+	}
+	line = append(line, "unshare", "--mount", "--propagation", "private", "sh", "-c", openTun, "sh",
+		"setpriv", "--reuid", otherUser, "--regid", otherUser, "--init-groups", "--inh-caps=-all",
+		"env", "-i", "-C", dir)
+	line = append(append(line, env...), p.binary)
+	line = append(line, s.testFlags()...)
+	return exec.CommandContext(ctx, line[0], line[1:]...), done, nil
+}
+
+// roomOf makes the directory that the other user tests a package in: as deep
+// below the suite's as the package is below the checkout's.
+func (s *suite) roomOf(ctx context.Context, p pkg) (string, error) {
+	dir := s.path(p.rel())
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	if testdata := filepath.Join(p.dir, "testdata"); isDir(testdata) {
+		if _, err := output(ctx, "cp", "-r", testdata, dir); err != nil {
+			return "", err
+		}
+	}
+	_, err := output(ctx, "chown", "-R", otherUser+":", dir)
+	return dir, err
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// outside is the world that the tests of the network reach, which only root can
+// make; cmd/forkbox/net_outside_test.go says what it is. The tests run on its
+// host.
+type outside struct {
+	dir, host string // host is a process on it
+	cmd       *exec.Cmd
+	stdin     io.Closer // it ends with that
+}
+
+func (s *suite) openOutside(ctx context.Context, p pkg) (*outside, error) {
+	o := &outside{dir: s.path("outside")}
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return nil, err
+	}
+	o.cmd = exec.CommandContext(ctx, "unshare", "--net", "--mount", p.binary, "net-outside", o.dir)
+	o.cmd.Stderr = os.Stderr
+	stdin, err := o.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	o.stdin = stdin
+	if err := o.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("cannot make the outside world: %w", err)
+	}
+	for range 200 {
+		pid, err := os.ReadFile(filepath.Join(o.dir, "host.pid"))
+		if _, err2 := os.Stat(filepath.Join(o.dir, "control.sock")); err == nil && err2 == nil {
+			o.host = strings.TrimSpace(string(pid))
+			return o, nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	o.end()
+	return nil, errors.New("the outside world does not begin")
+}
+
+func (o *outside) end() {
+	o.stdin.Close()
+	o.cmd.Wait()
+}

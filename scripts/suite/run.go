@@ -1,0 +1,86 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// runJob runs the tests of a package and reports what they say. The error is of
+// what is no test's failure; those are in the report.
+func (s *suite) runJob(ctx context.Context, j job) error {
+	cmd := exec.CommandContext(ctx, j.pkg.binary, s.testFlags()...)
+	cmd.Dir = j.pkg.dir
+	if j.other {
+		as, done, err := s.asOther(ctx, j.pkg)
+		if err != nil {
+			return err
+		}
+		defer done()
+		cmd = as
+	}
+	// The tests are a process group of their own: an interrupt is for all of it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+
+	events := exec.Command(s.path("test2json"), "-t", "-p", j.pkg.path)
+	events.Stderr = os.Stderr
+	said, say, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	cmd.Stdout, cmd.Stderr, events.Stdin = say, say, said
+	told, err := events.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := events.Start(); err != nil {
+		return err
+	}
+	said.Close()
+	heard := make(chan error, 1)
+	go func() { heard <- s.report.listen(j, told) }()
+	ended := cmd.Run()
+	say.Close()
+	select {
+	case err = <-heard:
+	case <-time.After(time.Minute):
+		events.Process.Kill()
+		err = errors.Join(<-heard, errors.New("something that the tests started still holds their output"))
+	}
+	events.Wait()
+	var exit *exec.ExitError
+	if errors.As(ended, &exit) && exit.ExitCode() == 1 {
+		ended = nil // a test failed
+	}
+	return errors.Join(ended, err)
+}
+
+func (s *suite) testFlags() []string {
+	return []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + s.timeout.String()}
+}
+
+// leavesNothing says whether no process, mount, cgroup, device or namespace is
+// left of the tests.
+func (s *suite) leavesNothing() bool {
+	cmd := exec.Command("scripts/leftovers")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run() == nil
+}
+
+// output runs a command; what it says is part of the error.
+func output(ctx context.Context, name string, args ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("cannot run %s %s: %w\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
