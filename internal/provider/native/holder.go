@@ -16,6 +16,7 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/freezer"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/wire"
 )
 
 // Holder finds the process behind a socket: by the socket's inode, among the
@@ -115,7 +116,7 @@ func (i *instance) closeNetwork() {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	closeAll(i.device)
+	wire.CloseAll(i.device)
 }
 
 // What is spent on finding holders is bounded, for a process and for all in a

@@ -166,7 +166,7 @@ func (p *pid1) worker(do func()) {
 func (p *pid1) reply(conn *wire.Conn, req request, files []*os.File) {
 	rep := p.answer(req, files)
 	_ = conn.Send(rep, rep.files...)
-	closeAll(slices.DeleteFunc(rep.files, func(f *os.File) bool { return f == p.device })...)
+	wire.CloseAll(slices.DeleteFunc(rep.files, func(f *os.File) bool { return f == p.device })...)
 }
 
 func (p *pid1) answer(req request, files []*os.File) reply {
@@ -193,7 +193,7 @@ func (p *pid1) answer(req request, files []*os.File) reply {
 		p.claimed(req.ID, req.Hosts)
 	case doAttach:
 		if err = p.with(req.ID, func(c *child) error { return c.attach(req, files) }); forkbox.CodeOf(err) == forkbox.NotFound {
-			closeAll(files...)
+			wire.CloseAll(files...)
 		}
 	case doDevice:
 		if p.device == nil {

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/wire"
 )
 
 // attach relays what an exec writes from now on to another caller as well, and
@@ -19,10 +20,10 @@ func (c *child) attach(req request, files []*os.File) error {
 			*slot, files = files[0], files[1:]
 		}
 	}
-	closeAll(files...)
+	wire.CloseAll(files...)
 	if out != nil {
 		if err := c.shareOutput(out); err != nil {
-			closeAll(in)
+			wire.CloseAll(in)
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/execlog"
+	"github.com/forkbox/forkbox/internal/wire"
 )
 
 // child is an exec that runs.
@@ -45,7 +46,7 @@ func (p *pid1) start(id string, args *execArgs, files []*os.File) error {
 		return forkbox.Errorf(forkbox.Invalid, "run a command", "nothing to run")
 	}
 	stdio, log, enter := unpack(args, files)
-	defer closeAll(enter...)
+	defer wire.CloseAll(enter...)
 	c := &child{id: id, rootless: p.config.Rootless, group: args.Group, status: make(chan syscall.WaitStatus, 1), end: make(chan struct{})}
 	c.log = execlog.NewWriter(log, args.LogCap)
 	spawn, err := c.prepare(args, stdio)
@@ -61,7 +62,7 @@ func (p *pid1) start(id string, args *execArgs, files []*os.File) error {
 			r.abandon()
 		}
 		stdio.Close()
-		closeAll(c.tty, c.slave, c.stdin, log)
+		wire.CloseAll(c.tty, c.slave, c.stdin, log)
 		return err
 	}
 	for _, r := range c.out {
@@ -91,16 +92,8 @@ func unpack(args *execArgs, files []*os.File) (stdio forkbox.Stdio, log *os.File
 		}
 	}
 	enter = files[:min(args.Enter, len(files))]
-	closeAll(files[len(enter):]...)
+	wire.CloseAll(files[len(enter):]...)
 	return stdio, log, enter
-}
-
-func closeAll(files ...*os.File) {
-	for _, f := range files {
-		if f != nil {
-			f.Close()
-		}
-	}
 }
 
 func startError(name string, err error, dir string) error {
@@ -128,14 +121,14 @@ func (p *pid1) watch(c *child, timeout time.Duration, log *os.File) {
 	for _, r := range c.out {
 		r.drain(c.killed())
 	}
-	closeAll(c.slave) // not before: a command may close all that it has of its terminal and go on
+	wire.CloseAll(c.slave) // not before: a command may close all that it has of its terminal and go on
 	exit := c.exit(status)
 	_ = c.log.End(exit)
 	p.finish(c, exited{ID: c.id, Exit: exit, Output: c.log.Output()})
 	for _, r := range c.out {
 		r.wait() // processes it left behind may still write
 	}
-	closeAll(c.tty, c.stdin, log)
+	wire.CloseAll(c.tty, c.stdin, log)
 }
 
 func (c *child) killed() bool {

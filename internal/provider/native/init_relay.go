@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox/internal/execlog"
+	"github.com/forkbox/forkbox/internal/wire"
 )
 
 // relay carries one stream of an exec from its pipe or terminal to the
@@ -40,7 +41,7 @@ func newRelay(from, to *os.File, log *execlog.Writer, stream execlog.Stream) *re
 func (r *relay) run() {
 	defer close(r.done)
 	defer r.settled()
-	defer closeAll(r.to)
+	defer wire.CloseAll(r.to)
 	defer r.alone()
 	defer r.from.Close()
 	block := buffers.Get().(*[blockSize]byte)
@@ -143,10 +144,10 @@ func (r *relay) passOn(p []byte) {
 func (r *relay) share(to *os.File) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	closeAll(r.also)
+	wire.CloseAll(r.also)
 	r.also = to
 	if r.over {
-		closeAll(to)
+		wire.CloseAll(to)
 		r.also = nil
 	}
 }

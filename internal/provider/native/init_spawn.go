@@ -14,6 +14,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/wire"
 )
 
 // spawnArgs is what the process of an exec begins with.
@@ -30,7 +31,7 @@ type spawnArgs struct {
 	stamp uint64
 }
 
-func (s *spawnArgs) closeChildEnds() { closeAll(s.ends...) }
+func (s *spawnArgs) closeChildEnds() { wire.CloseAll(s.ends...) }
 
 // spawnLimit is how long a process may take from its fork to its exec. A
 // program on a filesystem that hangs fails one exec.
@@ -44,7 +45,7 @@ func (p *pid1) spawn(c *child, args *execArgs, s *spawnArgs) error {
 		return forkbox.Errorf(forkbox.Invalid, "run a command", "an argument or variable has a zero byte")
 	}
 	born, err := p.fork(c, args, s)
-	closeAll(s.enter...) // it has its own; what runs in the box need not see ours
+	wire.CloseAll(s.enter...) // it has its own; what runs in the box need not see ours
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/execlog"
+	"github.com/forkbox/forkbox/internal/wire"
 )
 
 // prepare connects an exec: a terminal of its own, or pipes whose other ends
@@ -72,7 +73,7 @@ func (c *child) terminal(s *spawnArgs, args *execArgs, who *syscall.Credential, 
 	}
 	s.files, s.ctty = map[int]*os.File{0: slave, 1: slave, 2: slave}, true
 	c.out = []*relay{newRelay(master, stdio.Out, c.log, execlog.Stdout)}
-	closeAll(stdio.Err)
+	wire.CloseAll(stdio.Err)
 	if stdio.In != nil {
 		go typeInto(master, stdio.In)
 	}
@@ -129,7 +130,7 @@ func (c *child) pipes(s *spawnArgs, open bool, stdio forkbox.Stdio) error {
 	errOut := out
 	// 2>&1: one pipe for both keeps the order of what is written.
 	if same(stdio.Out, stdio.Err) {
-		closeAll(stdio.Err)
+		wire.CloseAll(stdio.Err)
 	} else if errOut, err = c.pipe(s, stdio.Err, execlog.Stderr); err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (i *instance) listen() {
 		}
 		rep.files = files
 		if rep.Exited != nil {
-			closeAll(files...)
+			wire.CloseAll(files...)
 			go i.deliver(*rep.Exited)
 			continue
 		}
@@ -103,7 +103,7 @@ func (i *instance) listen() {
 		delete(i.calls, rep.Number)
 		i.mu.Unlock()
 		if call == nil {
-			closeAll(files...)
+			wire.CloseAll(files...)
 			continue
 		}
 		call <- rep
@@ -140,7 +140,7 @@ func (i *instance) call(ctx context.Context, req request, files ...*os.File) (re
 	select {
 	case rep := <-answer:
 		if !req.fetches { // init has no business sending any
-			closeAll(rep.files...)
+			wire.CloseAll(rep.files...)
 			rep.files = nil
 		}
 		if rep.Error != nil {
@@ -162,7 +162,7 @@ func (i *instance) forget(number int, answer chan reply) {
 	i.mu.Unlock()
 	select {
 	case rep := <-answer:
-		closeAll(rep.files...)
+		wire.CloseAll(rep.files...)
 	default:
 	}
 }
@@ -183,7 +183,7 @@ func (i *instance) unlessEnded(v verb, err error) error {
 
 func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, owner forkbox.Owner, stdio forkbox.Stdio, log *os.File, logCap int64) error {
 	defer stdio.Close()
-	defer closeAll(log)
+	defer wire.CloseAll(log)
 	i.starts.RLock()
 	defer i.starts.RUnlock()
 	if i.still.Load() {

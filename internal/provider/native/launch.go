@@ -92,7 +92,7 @@ func (p *Provider) start(ctx context.Context, plan *plan) (*instance, error) {
 		return nil, err
 	}
 	process, words, err := p.launch(ctx, plan)
-	closeAll(plan.enter...)
+	wire.CloseAll(plan.enter...)
 	if err != nil {
 		_ = os.Remove(socket)
 		if group != nil {
@@ -229,12 +229,12 @@ func (p *Provider) fork(plan *plan) (*linux.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer closeAll(reached, notify)
+	defer wire.CloseAll(reached, notify)
 	wait, resume, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	defer closeAll(wait, resume)
+	defer wire.CloseAll(wait, resume)
 	plan.notify, plan.resume, plan.resumeEnd = int(notify.Fd()), int(wait.Fd()), int(resume.Fd())
 	child, err := plan.script().Fork(plan.forkFlags())
 	if err != nil {
@@ -289,7 +289,7 @@ func (p *Provider) outline(box forkbox.Box) (*plan, error) {
 // opened has the plan's base open, where it has to be, and a mount of it that
 // the box can take into its own namespace. close is called when the box was
 // built, or not.
-func (p *Provider) opened(pl *plan) (closeAll func(), err error) {
+func (p *Provider) opened(pl *plan) (closeOpened func(), err error) {
 	base, closeBase, err := p.openBase(pl.box)
 	pl.base = base
 	if err != nil || base.fd == 0 {

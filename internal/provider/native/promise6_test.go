@@ -17,6 +17,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/wire"
 	"github.com/forkbox/forkbox/providertest"
 )
 
@@ -138,7 +139,7 @@ func failAt(t *testing.T, p *Provider, box forkbox.Box, i int) int {
 	must(t, err)
 	wait, resume, err := os.Pipe()
 	must(t, err)
-	defer closeAll(null, reached, notify, wait, resume)
+	defer wire.CloseAll(null, reached, notify, wait, resume)
 	plan.listener, plan.stderr = int(null.Fd()), int(null.Fd())
 	plan.notify, plan.resume, plan.resumeEnd = int(notify.Fd()), int(wait.Fd()), int(resume.Fd())
 

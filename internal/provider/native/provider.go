@@ -170,7 +170,7 @@ func (p *Provider) greet(id string) error {
 	}
 	var rep reply
 	files, err := conn.Recv(&rep)
-	closeAll(files...)
+	wire.CloseAll(files...)
 	return err
 }
 

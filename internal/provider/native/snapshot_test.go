@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/forkbox/forkbox/internal/wire"
 	"github.com/forkbox/forkbox/providertest"
 )
 
@@ -115,7 +116,7 @@ func keepNumbers(t *testing.T, r *providertest.Running) (forget func()) {
 		must(t, err)
 		files = append(files, f)
 	}
-	return func() { closeAll(files...) }
+	return func() { wire.CloseAll(files...) }
 }
 
 // namespacesHeld counts the host's processes that are in one of the namespaces.
