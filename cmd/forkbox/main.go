@@ -28,4 +28,4 @@ func run(args ...string) int {
 
 // initName is what the provider calls this binary when it is to be the init of
 // a box.
-const initName = "forkbox-init" // native.InitName
+const initName = "forkbox-init" // boxinit.InitName

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 	"github.com/forkbox/forkbox/providertest"
 )
 
@@ -140,7 +141,7 @@ func TestInitLooksForItsScoreNowhere(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
 	defer cancel()
-	if _, err := r.Instance.(*instance).call(ctx, request{Verb: doHello}); err != nil {
+	if _, err := r.Instance.(*instance).call(ctx, boxinit.Request{Verb: boxinit.DoHello}); err != nil {
 		t.Error(err)
 	}
 }

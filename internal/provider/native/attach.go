@@ -7,12 +7,13 @@ import (
 	"os"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 )
 
 // Attach relays an exec to another caller as well.
 func (i *instance) Attach(ctx context.Context, id string, stdio forkbox.Stdio) error {
 	defer stdio.Close()
-	req := request{Verb: doAttach, ID: id, Last: stdio.Last}
+	req := boxinit.Request{Verb: boxinit.DoAttach, ID: id, Last: stdio.Last}
 	var files []*os.File
 	for n, f := range []*os.File{stdio.In, stdio.Out} {
 		if f != nil {

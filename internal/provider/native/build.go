@@ -12,6 +12,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 )
 
 // plan is everything that a box is made of.
@@ -104,7 +105,7 @@ func (p *plan) script() *linux.Script {
 	s.HoldOpen("/dev/null", 0) // the box's own: root in it can reach what init holds
 	s.Dup(p.stderr, 1)
 	s.Dup(p.stderr, 2)
-	s.Exec(p.program, []string{InitName, p.config(), p.pinned}, initEnv)
+	s.Exec(p.program, []string{boxinit.InitName, p.config(), p.pinned}, initEnv)
 	return s
 }
 
@@ -113,7 +114,7 @@ func (p *plan) script() *linux.Script {
 var initEnv = []string{"GOMAXPROCS=1", "GOTRACEBACK=single", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"}
 
 func (p *plan) config() string {
-	config := initConfig{Listen: p.listener, Net: p.box.Net, Rootless: p.rootless, Files: p.nofile.Cur, MaxFiles: p.nofile.Max}
+	config := boxinit.Config{Listen: p.listener, Net: p.box.Net, Rootless: p.rootless, Files: p.nofile.Cur, MaxFiles: p.nofile.Max}
 	if p.gated() {
 		config.TUN = p.highFD(3)
 	}

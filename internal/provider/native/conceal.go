@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 	"github.com/forkbox/forkbox/internal/secrets"
 )
 
@@ -148,7 +149,7 @@ func (p *Provider) secrets(box forkbox.Box) []secrets.Entry {
 // all, and the person who typed sudo has one of them.
 func homes() []string {
 	list := []string{"/root"}
-	lookup("/etc/passwd", func(f []string) bool {
+	boxinit.FindEntry("/etc/passwd", func(f []string) bool {
 		if len(f) >= 6 && len(list) < maxHomes {
 			uid, err := strconv.Atoi(f[2])
 			if _, lerr := os.Lstat(f[5]); err == nil && lerr == nil && uid >= 1000 && uid < 60000 {

@@ -12,6 +12,6 @@
 //	build.go     the script that makes a box, top to bottom
 //	provider.go  prepare, start, attach, remove
 //	instance.go  the daemon's end of a running box
-//	init*.go     the box's end: pid 1
+//	boxinit/     the box's end: pid 1
 //	doctor.go    what this host can do, tried
 package native

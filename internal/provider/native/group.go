@@ -16,6 +16,7 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/cgroup"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 )
 
 // openGroups finds where the cgroups of this store's boxes can be made, and
@@ -120,7 +121,7 @@ func entrance(e *cgroup.Entry) []*os.File {
 }
 
 // into makes the group of an exec and opens the way into it.
-func (i *instance) into(id string, limits forkbox.Limits, args *execArgs) (*cgroup.Entry, error) {
+func (i *instance) into(id string, limits forkbox.Limits, args *boxinit.ExecArgs) (*cgroup.Entry, error) {
 	if i.group == nil {
 		return nil, nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/freezer"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 	"github.com/forkbox/forkbox/internal/wire"
 )
 
@@ -99,7 +100,7 @@ func (i *instance) asking() (*linux.Sockets, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), holderLimit)
 	defer cancel()
-	file, err := i.fetch(ctx, request{Verb: doAsk})
+	file, err := i.fetch(ctx, boxinit.Request{Verb: boxinit.DoAsk})
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +175,7 @@ func (i *instance) whoIs(pid int) forkbox.Who {
 	if who.Exec == "" {
 		ctx, cancel := context.WithTimeout(context.Background(), holderLimit)
 		defer cancel()
-		rep, _ := i.call(ctx, request{Verb: doWhose, PID: who.PID})
+		rep, _ := i.call(ctx, boxinit.Request{Verb: boxinit.DoWhose, PID: who.PID})
 		who.Exec = rep.Exec
 	}
 	return who

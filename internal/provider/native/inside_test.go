@@ -19,6 +19,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 	"github.com/forkbox/forkbox/providertest"
 )
 
@@ -375,7 +376,7 @@ func TestInitRefusesToBeStartedByHand(t *testing.T) {
 	self, err := os.Executable()
 	must(t, err)
 	cmd := exec.CommandContext(context.Background(), self)
-	cmd.Args = []string{InitName, "{}"}
+	cmd.Args = []string{boxinit.InitName, "{}"}
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "cannot be started by hand") {
 		t.Errorf("got %q, %v", out, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/cgroup"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 	"github.com/forkbox/forkbox/internal/wire"
 )
 
@@ -34,9 +35,9 @@ type instance struct {
 
 	mu     sync.Mutex
 	number int
-	calls  map[int]chan reply
+	calls  map[int]chan boxinit.Reply
 	exited func(string, forkbox.Exit, forkbox.Output)
-	early  []exited // exits that came before Watch
+	early  []boxinit.Exited // exits that came before Watch
 
 	running map[string]bool  // execs whose end we were not told yet
 	told    bool             // those are all
@@ -61,7 +62,7 @@ type instance struct {
 var _ forkbox.Instance = (*instance)(nil)
 
 func newInstance(conn *wire.Conn, process *linux.Process, socket string, group *cgroup.Group, policy forkbox.Policy, later func(func())) *instance {
-	i := &instance{conn: conn, process: process, socket: socket, group: group, done: make(chan struct{}), calls: map[int]chan reply{}, later: later, running: map[string]bool{},
+	i := &instance{conn: conn, process: process, socket: socket, group: group, done: make(chan struct{}), calls: map[int]chan boxinit.Reply{}, later: later, running: map[string]bool{},
 		limits: policy.Limits(), ownLimits: map[string]forkbox.Limits{}, subs: map[string]*cgroup.Sub{}}
 	go i.listen()
 	go i.await()
@@ -87,12 +88,12 @@ func (i *instance) await() {
 
 func (i *instance) listen() {
 	for {
-		var rep reply
+		var rep boxinit.Reply
 		files, err := i.conn.Recv(&rep)
 		if err != nil {
 			return // the box has ended, or a newer daemon has taken over
 		}
-		rep.files = files
+		rep.Files = files
 		if rep.Exited != nil {
 			wire.CloseAll(files...)
 			go i.deliver(*rep.Exited)
@@ -110,7 +111,7 @@ func (i *instance) listen() {
 	}
 }
 
-func (i *instance) deliver(e exited) {
+func (i *instance) deliver(e boxinit.Exited) {
 	i.mu.Lock()
 	handler := i.exited
 	if handler == nil {
@@ -122,59 +123,59 @@ func (i *instance) deliver(e exited) {
 		i.ran(e.ID)
 		handler(e.ID, e.Exit, e.Output)
 		i.leaveSoon(e.ID)
-		_ = i.conn.Send(request{Verb: doAck, ID: e.ID})
+		_ = i.conn.Send(boxinit.Request{Verb: boxinit.DoAck, ID: e.ID})
 		i.readyNext(e.ID)
 	}
 }
 
-func (i *instance) call(ctx context.Context, req request, files ...*os.File) (reply, error) {
-	answer := make(chan reply, 1)
+func (i *instance) call(ctx context.Context, req boxinit.Request, files ...*os.File) (boxinit.Reply, error) {
+	answer := make(chan boxinit.Reply, 1)
 	i.mu.Lock()
 	i.number++
 	req.Number = i.number
 	i.calls[req.Number] = answer
 	i.mu.Unlock()
 	if err := i.conn.Send(req, files...); err != nil {
-		return reply{}, gone(req.Verb, err)
+		return boxinit.Reply{}, gone(req.Verb, err)
 	}
 	select {
 	case rep := <-answer:
-		if !req.fetches { // init has no business sending any
-			wire.CloseAll(rep.files...)
-			rep.files = nil
+		if !req.Fetches { // init has no business sending any
+			wire.CloseAll(rep.Files...)
+			rep.Files = nil
 		}
 		if rep.Error != nil {
 			return rep, rep.Error
 		}
 		return rep, nil
 	case <-i.done:
-		return reply{}, gone(req.Verb, errEnded)
+		return boxinit.Reply{}, gone(req.Verb, errEnded)
 	case <-ctx.Done():
 		i.forget(req.Number, answer)
-		return reply{}, ctx.Err()
+		return boxinit.Reply{}, ctx.Err()
 	}
 }
 
 // forget gives up waiting for an answer, and closes what came with one.
-func (i *instance) forget(number int, answer chan reply) {
+func (i *instance) forget(number int, answer chan boxinit.Reply) {
 	i.mu.Lock()
 	delete(i.calls, number)
 	i.mu.Unlock()
 	select {
 	case rep := <-answer:
-		wire.CloseAll(rep.files...)
+		wire.CloseAll(rep.Files...)
 	default:
 	}
 }
 
-func gone(v verb, err error) error {
+func gone(v boxinit.Verb, err error) error {
 	return forkbox.Errorf(forkbox.Busy, string(v)+" in the box", "%w", err)
 }
 
 var errEnded = errors.New("the box has ended")
 
 // unlessEnded is an error, or that the box has ended: then that is why.
-func (i *instance) unlessEnded(v verb, err error) error {
+func (i *instance) unlessEnded(v boxinit.Verb, err error) error {
 	if i.process.Ended() {
 		return gone(v, errEnded)
 	}
@@ -187,9 +188,9 @@ func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, o
 	i.starts.RLock()
 	defer i.starts.RUnlock()
 	if i.still.Load() {
-		return forkbox.Errorf(forkbox.Busy, "run "+name(spec.Argv), "the box is paused")
+		return forkbox.Errorf(forkbox.Busy, "run "+boxinit.CommandName(spec.Argv), "the box is paused")
 	}
-	args := &execArgs{ExecSpec: spec, Owner: owner, LogCap: logCap}
+	args := &boxinit.ExecArgs{ExecSpec: spec, Owner: owner, LogCap: logCap}
 	var files []*os.File
 	for n, f := range []*os.File{stdio.In, stdio.Out, stdio.Err, log} {
 		if f != nil {
@@ -203,7 +204,7 @@ func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, o
 	}
 	entry, err := i.into(id, spec.Limits, args)
 	if err != nil {
-		return i.unlessEnded(doExec, err)
+		return i.unlessEnded(boxinit.DoExec, err)
 	}
 	if entry != nil {
 		defer entry.Close()
@@ -211,7 +212,7 @@ func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, o
 	}
 	i.remember(id, spec.Limits)
 	i.runs(id)
-	rep, err := i.call(ctx, request{Verb: doExec, ID: id, Exec: args}, files...)
+	rep, err := i.call(ctx, boxinit.Request{Verb: boxinit.DoExec, ID: id, Exec: args}, files...)
 	if err != nil {
 		i.leave(id)
 	}
@@ -236,9 +237,9 @@ func (i *instance) Watch(handler func(string, forkbox.Exit, forkbox.Output)) ([]
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerLimit) // whatever root in the box did to init
 	defer cancel()
-	rep, err := i.call(ctx, request{Verb: doHello})
+	rep, err := i.call(ctx, boxinit.Request{Verb: boxinit.DoHello})
 	if ctx.Err() != nil {
-		err = gone(doHello, errors.New("its init does not answer"))
+		err = gone(boxinit.DoHello, errors.New("its init does not answer"))
 	}
 	if err == nil {
 		i.runs(rep.Running...)
@@ -251,22 +252,22 @@ func (i *instance) Watch(handler func(string, forkbox.Exit, forkbox.Output)) ([]
 }
 
 func (i *instance) Signal(ctx context.Context, id string, signal int) error {
-	_, err := i.call(ctx, request{Verb: doSignal, ID: id, Signal: signal})
+	_, err := i.call(ctx, boxinit.Request{Verb: boxinit.DoSignal, ID: id, Signal: signal})
 	return err
 }
 
 func (i *instance) Kill(ctx context.Context, id string, grace forkbox.Grace) error {
-	_, err := i.call(ctx, request{Verb: doKill, ID: id, Grace: grace})
+	_, err := i.call(ctx, boxinit.Request{Verb: boxinit.DoKill, ID: id, Grace: grace})
 	return err
 }
 
 func (i *instance) Resize(ctx context.Context, id string, size forkbox.Size) error {
-	_, err := i.call(ctx, request{Verb: doResize, ID: id, Size: size})
+	_, err := i.call(ctx, boxinit.Request{Verb: boxinit.DoResize, ID: id, Size: size})
 	return err
 }
 
 func (i *instance) Suspend(ctx context.Context, id string) (bool, error) {
-	rep, err := i.call(ctx, request{Verb: doSuspend, ID: id})
+	rep, err := i.call(ctx, boxinit.Request{Verb: boxinit.DoSuspend, ID: id})
 	return rep.Stopped, err
 }
 
@@ -276,7 +277,7 @@ func (i *instance) Processes(ctx context.Context) ([]forkbox.Process, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
-	rep, err := i.call(ctx, request{Verb: doList})
+	rep, err := i.call(ctx, boxinit.Request{Verb: boxinit.DoList})
 	i.meet(rep.Processes)
 	return rep.Processes, err
 }
@@ -298,7 +299,7 @@ func (i *instance) Root() (*os.File, error) {
 	root := os.NewFile(uintptr(fd), name)
 	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
 	defer cancel()
-	if _, err := i.call(ctx, request{Verb: doAck}); err != nil {
+	if _, err := i.call(ctx, boxinit.Request{Verb: boxinit.DoAck}); err != nil {
 		root.Close()
 		return nil, forkbox.Errorf(forkbox.Busy, op, "%w", err)
 	}
@@ -314,7 +315,7 @@ func (i *instance) Stop(ctx context.Context, grace forkbox.Grace) error {
 	patience := time.Duration(0)
 	if grace > 0 && i.alone() == nil { // else there is nobody to be kind to
 		asked, cancel := context.WithTimeout(ctx, time.Second)
-		if _, err := i.call(asked, request{Verb: doStop, Grace: grace}); err == nil {
+		if _, err := i.call(asked, boxinit.Request{Verb: boxinit.DoStop, Grace: grace}); err == nil {
 			patience = grace + time.Second
 		}
 		cancel()

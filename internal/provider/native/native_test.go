@@ -13,13 +13,14 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/execlog"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 	"github.com/forkbox/forkbox/internal/storage/layers"
 	"github.com/forkbox/forkbox/providertest"
 )
 
 func TestMain(m *testing.M) {
-	if os.Args[0] == InitName {
-		os.Exit(Init())
+	if os.Args[0] == boxinit.InitName {
+		os.Exit(boxinit.Init())
 	}
 	os.Exit(providertest.Main(m, tools))
 }

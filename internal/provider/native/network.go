@@ -16,6 +16,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 	"github.com/forkbox/forkbox/internal/wire"
 )
 
@@ -81,7 +82,7 @@ func (i *instance) Device(ctx context.Context) (*os.File, error) {
 }
 
 func (i *instance) fetchDevice(ctx context.Context) (*os.File, error) {
-	file, err := i.fetch(ctx, request{Verb: doDevice})
+	file, err := i.fetch(ctx, boxinit.Request{Verb: boxinit.DoDevice})
 	if err != nil {
 		return nil, err
 	}
@@ -99,19 +100,19 @@ func (i *instance) readyDevice(ctx context.Context) error {
 }
 
 // fetch calls init for one open file.
-func (i *instance) fetch(ctx context.Context, req request) (*os.File, error) {
+func (i *instance) fetch(ctx context.Context, req boxinit.Request) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
-	req.fetches = true
+	req.Fetches = true
 	rep, err := i.call(ctx, req)
-	if err == nil && len(rep.files) != 1 {
-		err = gone(req.Verb, fmt.Errorf("init sent %d files", len(rep.files)))
+	if err == nil && len(rep.Files) != 1 {
+		err = gone(req.Verb, fmt.Errorf("init sent %d files", len(rep.Files)))
 	}
 	if err != nil {
-		wire.CloseAll(rep.files...)
+		wire.CloseAll(rep.Files...)
 		return nil, err
 	}
-	return rep.files[0], nil
+	return rep.Files[0], nil
 }
 
 // Dial has init connect to a port of the box's own loopback, so that it reaches
@@ -126,7 +127,7 @@ func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
 	defer theirs.Close()
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
-	if _, err := i.call(ctx, request{Verb: doDial, Port: port}, theirs); err != nil {
+	if _, err := i.call(ctx, boxinit.Request{Verb: boxinit.DoDial, Port: port}, theirs); err != nil {
 		ours.Close()
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/cgroup"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 	"github.com/forkbox/forkbox/internal/storage/layers"
 	"github.com/forkbox/forkbox/internal/wire"
 )
@@ -165,10 +166,10 @@ func (p *Provider) greet(id string) error {
 	conn := wire.New(c)
 	defer conn.Close()
 	_ = c.SetDeadline(time.Now().Add(greetLimit))
-	if err := conn.Send(request{Verb: doList}); err != nil {
+	if err := conn.Send(boxinit.Request{Verb: boxinit.DoList}); err != nil {
 		return err
 	}
-	var rep reply
+	var rep boxinit.Reply
 	files, err := conn.Recv(&rep)
 	wire.CloseAll(files...)
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 )
 
 // Refresh has a running box see what reality has now. An overlay remembers what
@@ -19,12 +20,12 @@ func (i *instance) Refresh(ctx context.Context) error {
 	if !linux.RealRoot() {
 		ctx, cancel := context.WithTimeout(ctx, answerLimit)
 		defer cancel()
-		_, err := i.call(ctx, request{Verb: doRefresh})
+		_, err := i.call(ctx, boxinit.Request{Verb: boxinit.DoRefresh})
 		return err
 	}
 	mounts, err := os.Open(fmt.Sprintf("/proc/%d/mountinfo", i.process.PID))
 	if err != nil {
-		return forkbox.Wrap(opRefresh, err)
+		return forkbox.Wrap(boxinit.OpRefresh, err)
 	}
 	defer mounts.Close()
 	root, err := i.Root() // which makes sure that it was init's
@@ -32,5 +33,5 @@ func (i *instance) Refresh(ctx context.Context) error {
 		return err
 	}
 	defer root.Close()
-	return refreshOverlays(root, mounts)
+	return boxinit.RefreshOverlays(root, mounts)
 }

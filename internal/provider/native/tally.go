@@ -11,6 +11,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/freezer"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 )
 
 // tally counts processes one by one, where there is no cgroup that does. What
@@ -29,7 +30,7 @@ func (i *instance) tally() (forkbox.Stats, error) {
 		}
 		number := func(n int) int64 { v, _ := strconv.ParseInt(fields[n], 10, 64); return v }
 		s.Pids += number(17)
-		s.CPU += time.Duration(number(11)+number(12)) * time.Second / ticksPerSecond
+		s.CPU += time.Duration(number(11)+number(12)) * time.Second / boxinit.TicksPerSecond
 		s.Memory += number(21) * page
 	}
 	s.MemoryPeak = s.Memory

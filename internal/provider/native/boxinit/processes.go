@@ -1,6 +1,6 @@
 //go:build linux
 
-package native
+package boxinit
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ type stat struct {
 	start                     uint64 // in ticks since boot
 }
 
-const ticksPerSecond = 100 // USER_HZ, the same on every architecture Go runs on
+const TicksPerSecond = 100 // USER_HZ, the same on every architecture Go runs on
 
 // stats reads every process of the box.
 func stats() ([]stat, error) {
@@ -89,7 +89,7 @@ func processes() ([]forkbox.Process, error) {
 		if st.state == "Z" {
 			continue
 		}
-		started := boot.Add(time.Duration(st.start) * time.Second / ticksPerSecond)
+		started := boot.Add(time.Duration(st.start) * time.Second / TicksPerSecond)
 		list = append(list, forkbox.Process{PID: st.pid, PPID: st.ppid, UID: uidOf(st.pid),
 			State: st.state, Command: command(st), Started: started})
 	}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package native
+package boxinit
 
 import (
 	"errors"
@@ -19,16 +19,16 @@ import (
 // are relayed to the caller and kept in the log. The command never gets the
 // caller's terminal (it could type into it) nor a file of reality (it could
 // be reopened for writing through /proc); the client hands over only pipes.
-func (c *child) prepare(args *execArgs, stdio forkbox.Stdio) (*spawnArgs, error) {
+func (c *child) prepare(args *ExecArgs, stdio forkbox.Stdio) (*spawnArgs, error) {
 	who, err := identify(args.User, args.Owner, c.rootless)
 	if err != nil {
 		return nil, err
 	}
 	if st, err := os.Stat(args.Dir); err != nil || !st.IsDir() {
-		return nil, forkbox.Errorf(forkbox.Invalid, "run "+name(args.Argv), "the directory %s does not exist in the box", args.Dir).
+		return nil, forkbox.Errorf(forkbox.Invalid, "run "+CommandName(args.Argv), "the directory %s does not exist in the box", args.Dir).
 			Hint("choose another with -w DIR")
 	}
-	path, err := lookPath(name(args.Argv), args.Dir, args.Env)
+	path, err := lookPath(CommandName(args.Argv), args.Dir, args.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,8 @@ func (s *spawnArgs) extra(files map[int]*os.File) {
 	}
 }
 
-func name(argv []string) string {
+// CommandName is the command that the caller typed, as errors name it.
+func CommandName(argv []string) string {
 	if len(argv) == 0 {
 		return ""
 	}
@@ -59,7 +60,7 @@ func name(argv []string) string {
 }
 
 // terminal gives the exec a pty of the box's own devpts.
-func (c *child) terminal(s *spawnArgs, args *execArgs, who *syscall.Credential, stdio forkbox.Stdio) error {
+func (c *child) terminal(s *spawnArgs, args *ExecArgs, who *syscall.Credential, stdio forkbox.Stdio) error {
 	master, slave, err := openTerminal()
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
 //go:build linux
 
-package native
+package boxinit
 
 import (
 	"os"
@@ -13,7 +13,7 @@ import (
 
 // attach relays what an exec writes from now on to another caller as well, and
 // what that one writes to the exec, if it reads anything.
-func (c *child) attach(req request, files []*os.File) error {
+func (c *child) attach(req Request, files []*os.File) error {
 	var in, out *os.File
 	for i, slot := range []**os.File{&in, &out} {
 		if req.Have[i] && len(files) > 0 {

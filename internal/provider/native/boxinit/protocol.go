@@ -1,6 +1,6 @@
 //go:build linux
 
-package native
+package boxinit
 
 import (
 	"os"
@@ -13,32 +13,34 @@ import (
 // number 0. Neither end trusts the other's words further than it must: init
 // runs among the box's processes, and root in the box could speak for it.
 
-type verb string
+// Verb is what a request asks for.
+type Verb string
 
 const (
-	doHello   verb = "hello" // who runs, and the exits that were not acknowledged
-	doExec    verb = "exec"
-	doSignal  verb = "signal"
-	doKill    verb = "kill"
-	doResize  verb = "resize"
-	doSuspend verb = "suspend" // stop it as ctrl-Z would
-	doList    verb = "list"
-	doStop    verb = "stop"
-	doAck     verb = "ack"     // the exit of ID is in the ledger
-	doClaim   verb = "claim"   // the spare becomes the box named ID
-	doAttach  verb = "attach"  // relay what ID writes to these files too
-	doDevice  verb = "device"  // give the box's TUN device
-	doAsk     verb = "ask"     // give what asks about the box's sockets
-	doWhose   verb = "whose"   // say which exec started the process PID
-	doDial    verb = "dial"    // connect to Port of the box, and relay
-	doRefresh verb = "refresh" // see what reality has now
+	DoHello   Verb = "hello" // who runs, and the exits that were not acknowledged
+	DoExec    Verb = "exec"
+	DoSignal  Verb = "signal"
+	DoKill    Verb = "kill"
+	DoResize  Verb = "resize"
+	DoSuspend Verb = "suspend" // stop it as ctrl-Z would
+	DoList    Verb = "list"
+	DoStop    Verb = "stop"
+	DoAck     Verb = "ack"     // the exit of ID is in the ledger
+	DoClaim   Verb = "claim"   // the spare becomes the box named ID
+	DoAttach  Verb = "attach"  // relay what ID writes to these files too
+	DoDevice  Verb = "device"  // give the box's TUN device
+	DoAsk     Verb = "ask"     // give what asks about the box's sockets
+	DoWhose   Verb = "whose"   // say which exec started the process PID
+	DoDial    Verb = "dial"    // connect to Port of the box, and relay
+	DoRefresh Verb = "refresh" // see what reality has now
 )
 
-type request struct {
+// Request is what the daemon says.
+type Request struct {
 	Number int           `json:"n"`
-	Verb   verb          `json:"verb"`
+	Verb   Verb          `json:"verb"`
 	ID     string        `json:"id,omitempty"`
-	Exec   *execArgs     `json:"exec,omitempty"`
+	Exec   *ExecArgs     `json:"exec,omitempty"`
 	Signal int           `json:"signal,omitempty"`
 	Grace  forkbox.Grace `json:"grace,omitempty"`
 	Size   forkbox.Size  `json:"size,omitzero"`
@@ -48,18 +50,18 @@ type request struct {
 	Port   int           `json:"port,omitempty"`
 	PID    int           `json:"pid,omitempty"`
 
-	fetches bool // a file is to come with the answer
+	Fetches bool `json:"-"` // a file is to come with the answer
 }
 
-// isNotice says whether nobody waits for the answer, and init is done at once:
+// isNotice says whether the daemon does not wait for an answer, and init is done at once:
 // to wake the daemon for it would cost more than what it says.
-func (r *request) isNotice() bool {
-	return r.Number == 0 && (r.Verb == doClaim || r.Verb == doAck)
+func (r *Request) isNotice() bool {
+	return r.Number == 0 && (r.Verb == DoClaim || r.Verb == DoAck)
 }
 
-// execArgs goes with files: in, out, err and the log, as Have says, then the
+// ExecArgs goes with files: in, out, err and the log, as Have says, then the
 // extra ones with the numbers in Extra.
-type execArgs struct {
+type ExecArgs struct {
 	forkbox.ExecSpec
 	Owner  forkbox.Owner `json:"owner"`
 	LogCap int64         `json:"log_cap"`
@@ -71,27 +73,29 @@ type execArgs struct {
 	Group string `json:"group,omitempty"`
 }
 
-type reply struct {
+// Reply is what init says.
+type Reply struct {
 	Number    int               `json:"n"`
 	Error     *forkbox.Error    `json:"error,omitempty"`
 	Running   []string          `json:"running,omitempty"`
 	Exec      string            `json:"exec,omitempty"`
-	Ended     []exited          `json:"ended,omitempty"`
+	Ended     []Exited          `json:"ended,omitempty"`
 	Processes []forkbox.Process `json:"processes,omitempty"`
-	Exited    *exited           `json:"exited,omitempty"`
+	Exited    *Exited           `json:"exited,omitempty"`
 	Stopped   bool              `json:"stopped,omitempty"`
 
-	files []*os.File // that come along
+	Files []*os.File `json:"-"` // that come along
 }
 
-type exited struct {
+// Exited is the end of an exec.
+type Exited struct {
 	ID     string         `json:"id"`
 	Exit   forkbox.Exit   `json:"exit"`
 	Output forkbox.Output `json:"output"`
 }
 
-// initConfig is init's one argument.
-type initConfig struct {
+// Config is init's one argument.
+type Config struct {
 	Listen   int         `json:"listen"` // the listening socket
 	Net      forkbox.Net `json:"net"`
 	Rootless bool        `json:"rootless"`

@@ -1,6 +1,6 @@
 //go:build linux
 
-package native
+package boxinit
 
 import (
 	"errors"
@@ -41,7 +41,7 @@ type child struct {
 
 // start runs a command. The exit, also of one that could not be started, is
 // written to the log by whoever knows it.
-func (p *pid1) start(id string, args *execArgs, files []*os.File) error {
+func (p *pid1) start(id string, args *ExecArgs, files []*os.File) error {
 	if args == nil {
 		return forkbox.Errorf(forkbox.Invalid, "run a command", "nothing to run")
 	}
@@ -73,7 +73,7 @@ func (p *pid1) start(id string, args *execArgs, files []*os.File) error {
 }
 
 // unpack sorts the files that came with a request.
-func unpack(args *execArgs, files []*os.File) (stdio forkbox.Stdio, log *os.File, enter []*os.File) {
+func unpack(args *ExecArgs, files []*os.File) (stdio forkbox.Stdio, log *os.File, enter []*os.File) {
 	next := func() (f *os.File) {
 		if len(files) > 0 {
 			f, files = files[0], files[1:]
@@ -124,7 +124,7 @@ func (p *pid1) watch(c *child, timeout time.Duration, log *os.File) {
 	wire.CloseAll(c.slave) // not before: a command may close all that it has of its terminal and go on
 	exit := c.exit(status)
 	_ = c.log.End(exit)
-	p.finish(c, exited{ID: c.id, Exit: exit, Output: c.log.Output()})
+	p.finish(c, Exited{ID: c.id, Exit: exit, Output: c.log.Output()})
 	for _, r := range c.out {
 		r.wait() // processes it left behind may still write
 	}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package native
+package boxinit
 
 import (
 	"errors"
@@ -15,37 +15,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const opRefresh = "look at reality again"
+// OpRefresh is what is said to have failed when a refresh did.
+const OpRefresh = "look at reality again"
 
 // refreshHere does it for the mounts that init itself has.
 func refreshHere() error {
 	mounts, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
-		return forkbox.Wrap(opRefresh, err)
+		return forkbox.Wrap(OpRefresh, err)
 	}
 	defer mounts.Close()
 	root, err := os.Open("/")
 	if err != nil {
-		return forkbox.Wrap(opRefresh, err)
+		return forkbox.Wrap(OpRefresh, err)
 	}
 	defer root.Close()
-	return refreshOverlays(root, mounts)
+	return RefreshOverlays(root, mounts)
 }
 
-// refreshOverlays makes the kernel forget what was looked up in overlays, but for
+// RefreshOverlays makes the kernel forget what was looked up in overlays, but for
 // directories that a process is in or has open: reconfiguring a filesystem begins
 // with that, and here it is all that is done.
-func refreshOverlays(root, mounts *os.File) error {
+func RefreshOverlays(root, mounts *os.File) error {
 	infos, err := mountinfo.GetMountsFromReader(mounts, mountinfo.FSTypeFilter("overlay"))
 	if err != nil {
-		return forkbox.Wrap(opRefresh, err)
+		return forkbox.Wrap(OpRefresh, err)
 	}
 	for _, info := range infos {
 		if slices.Contains(strings.Split(info.VFSOptions, ","), "ro") {
 			continue // nothing can be written over there
 		}
 		if err := refresh(root, info.Mountpoint); err != nil && !errors.Is(err, os.ErrNotExist) { // it was covered
-			return forkbox.Wrap(opRefresh, fmt.Errorf("%s: %w", info.Mountpoint, err))
+			return forkbox.Wrap(OpRefresh, fmt.Errorf("%s: %w", info.Mountpoint, err))
 		}
 	}
 	return nil

@@ -1,6 +1,6 @@
 //go:build linux
 
-package native
+package boxinit
 
 import (
 	"errors"
@@ -40,7 +40,7 @@ const spawnLimit = 30 * time.Second
 // spawn starts the process of an exec. It enters its cgroup and takes its
 // limits on itself before it is anybody else's program, so that nothing it
 // starts can be outside.
-func (p *pid1) spawn(c *child, args *execArgs, s *spawnArgs) error {
+func (p *pid1) spawn(c *child, args *ExecArgs, s *spawnArgs) error {
 	if slices.ContainsFunc(slices.Concat(args.Argv, s.env, []string{s.path, s.dir}), hasNUL) {
 		return forkbox.Errorf(forkbox.Invalid, "run a command", "an argument or variable has a zero byte")
 	}
@@ -65,7 +65,7 @@ func (p *pid1) spawn(c *child, args *execArgs, s *spawnArgs) error {
 }
 
 // fork takes the lock, so that a child that ends at once is already known.
-func (p *pid1) fork(c *child, args *execArgs, s *spawnArgs) (*linux.Child, error) {
+func (p *pid1) fork(c *child, args *ExecArgs, s *spawnArgs) (*linux.Child, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.execs[c.id] != nil {
@@ -92,7 +92,7 @@ func (p *pid1) fork(c *child, args *execArgs, s *spawnArgs) (*linux.Child, error
 func hasNUL(text string) bool { return strings.IndexByte(text, 0) >= 0 }
 
 // startFailed blames the program, the directory, or the host.
-func startFailed(args *execArgs, err error) error {
+func startFailed(args *ExecArgs, err error) error {
 	var step *linux.StepError
 	if !errors.As(err, &step) {
 		return startError(args.Argv[0], err, args.Dir)
@@ -107,7 +107,7 @@ func startFailed(args *execArgs, err error) error {
 }
 
 // script is the process between its fork and its program.
-func (s *spawnArgs) script(args *execArgs, config initConfig) *linux.Script {
+func (s *spawnArgs) script(args *ExecArgs, config Config) *linux.Script {
 	b := linux.NewScript()
 	for _, f := range s.enter {
 		b.Enter(int(f.Fd()))
@@ -143,7 +143,7 @@ const expendable = "500"
 
 // fileLimit is the limit on open files: what the caller has or, where the exec
 // has one of its own, that and no more.
-func fileLimit(args *execArgs, config initConfig) unix.Rlimit {
+func fileLimit(args *ExecArgs, config Config) unix.Rlimit {
 	limit := unix.Rlimit{Cur: config.Files, Max: config.MaxFiles}
 	if t := args.Traits; t != nil && len(t.Limits) > unix.RLIMIT_NOFILE {
 		own := t.Limits[unix.RLIMIT_NOFILE]

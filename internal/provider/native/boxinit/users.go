@@ -1,6 +1,6 @@
 //go:build linux
 
-package native
+package boxinit
 
 import (
 	"bufio"
@@ -21,7 +21,7 @@ func identify(name string, owner forkbox.Owner, rootless bool) (*syscall.Credent
 	if name == "" || name == strconv.Itoa(owner.UID) {
 		return credential(owner.UID, owner.GID, owner.Groups), nil
 	}
-	fields := lookup("/etc/passwd", func(f []string) bool { return len(f) >= 4 && (f[0] == name || f[2] == name) })
+	fields := FindEntry("/etc/passwd", func(f []string) bool { return len(f) >= 4 && (f[0] == name || f[2] == name) })
 	if fields == nil {
 		uid, err := strconv.Atoi(name)
 		if err != nil || uid < 0 {
@@ -42,7 +42,7 @@ func identifyUnprivileged(name string) error {
 	if name == "" || name == strconv.Itoa(os.Getuid()) {
 		return nil
 	}
-	self := lookup("/etc/passwd", func(f []string) bool { return len(f) >= 4 && f[2] == strconv.Itoa(os.Getuid()) })
+	self := FindEntry("/etc/passwd", func(f []string) bool { return len(f) >= 4 && f[2] == strconv.Itoa(os.Getuid()) })
 	if self != nil && self[0] == name {
 		return nil
 	}
@@ -60,7 +60,7 @@ func credential(uid, gid int, groups []int) *syscall.Credential {
 
 func groupsOf(user string) []int {
 	var list []int
-	lookup("/etc/group", func(f []string) bool {
+	FindEntry("/etc/group", func(f []string) bool {
 		if len(f) >= 4 {
 			for _, member := range strings.Split(f[3], ",") {
 				if gid, err := strconv.Atoi(f[2]); err == nil && member == user {
@@ -73,8 +73,8 @@ func groupsOf(user string) []int {
 	return list
 }
 
-// lookup returns the first line of a colon-separated file that match accepts.
-func lookup(path string, match func(fields []string) bool) []string {
+// FindEntry returns the first line of a colon-separated file that match accepts.
+func FindEntry(path string, match func(fields []string) bool) []string {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil

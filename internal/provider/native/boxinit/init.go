@@ -1,6 +1,6 @@
 //go:build linux
 
-package native
+package boxinit
 
 import (
 	"encoding/json"
@@ -31,7 +31,7 @@ const lonely = 30 * time.Second
 // pid1 is the init of a box: it reaps, starts execs, relays and keeps their
 // output, and outlives the daemon.
 type pid1 struct {
-	config  initConfig
+	config  Config
 	spawned chan struct{} // has a value when a child was started
 	jobs    chan func()   // for who is idle
 	score   score
@@ -40,7 +40,7 @@ type pid1 struct {
 	daemon *wire.Conn        // nil while no daemon is connected
 	execs  map[string]*child // running
 	byPID  map[int]*child
-	ended  map[string]exited // not yet acknowledged
+	ended  map[string]Exited // not yet acknowledged
 	stamps uint64            // given so far
 	device *os.File          // the way to the gate
 }
@@ -53,7 +53,7 @@ func Init() int {
 }
 
 func runInit(args []string) error {
-	var config initConfig
+	var config Config
 	if len(args) < 2 || os.Getpid() != 1 {
 		return errors.New("this is the first process of a box; it cannot be started by hand")
 	}
@@ -71,7 +71,7 @@ func runInit(args []string) error {
 		return err
 	}
 	file.Close()
-	p := &pid1{config: config, spawned: make(chan struct{}, 1), jobs: make(chan func()), execs: map[string]*child{}, byPID: map[int]*child{}, ended: map[string]exited{}}
+	p := &pid1{config: config, spawned: make(chan struct{}, 1), jobs: make(chan func()), execs: map[string]*child{}, byPID: map[int]*child{}, ended: map[string]Exited{}}
 	if err := p.settle(); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (p *pid1) serve(listener *net.UnixListener) error {
 
 func (p *pid1) converse(conn *wire.Conn) {
 	for {
-		var req request
+		var req Request
 		files, err := conn.Recv(&req)
 		if err != nil {
 			break
@@ -163,53 +163,53 @@ func (p *pid1) worker(do func()) {
 	}
 }
 
-func (p *pid1) reply(conn *wire.Conn, req request, files []*os.File) {
+func (p *pid1) reply(conn *wire.Conn, req Request, files []*os.File) {
 	rep := p.answer(req, files)
-	_ = conn.Send(rep, rep.files...)
-	wire.CloseAll(slices.DeleteFunc(rep.files, func(f *os.File) bool { return f == p.device })...)
+	_ = conn.Send(rep, rep.Files...)
+	wire.CloseAll(slices.DeleteFunc(rep.Files, func(f *os.File) bool { return f == p.device })...)
 }
 
-func (p *pid1) answer(req request, files []*os.File) reply {
-	rep := reply{Number: req.Number}
+func (p *pid1) answer(req Request, files []*os.File) Reply {
+	rep := Reply{Number: req.Number}
 	var err error
 	switch req.Verb {
-	case doHello:
+	case DoHello:
 		rep.Running, rep.Ended = p.hello()
-	case doExec:
+	case DoExec:
 		err = p.start(req.ID, req.Exec, files)
-	case doSignal:
+	case DoSignal:
 		err = p.with(req.ID, func(c *child) error { return c.signal(syscall.Signal(req.Signal)) })
-	case doKill:
+	case DoKill:
 		err = p.with(req.ID, func(c *child) error { return c.kill(req.Grace, forkbox.CauseStopped) })
-	case doResize:
+	case DoResize:
 		err = p.with(req.ID, func(c *child) error { return c.resize(req.Size) })
-	case doSuspend:
+	case DoSuspend:
 		err = p.with(req.ID, func(c *child) error { rep.Stopped = c.suspend(); return nil })
-	case doList:
+	case DoList:
 		rep.Processes, err = processes()
-	case doStop:
+	case DoStop:
 		go p.stop(req.Grace)
-	case doClaim:
+	case DoClaim:
 		p.claimed(req.ID, req.Hosts)
-	case doAttach:
+	case DoAttach:
 		if err = p.with(req.ID, func(c *child) error { return c.attach(req, files) }); forkbox.CodeOf(err) == forkbox.NotFound {
 			wire.CloseAll(files...)
 		}
-	case doDevice:
+	case DoDevice:
 		if p.device == nil {
 			err = forkbox.Errorf(forkbox.Unsupported, "open the box's network", "it has none that ends at a gate")
 			break
 		}
-		rep.files = []*os.File{p.device}
-	case doDial:
+		rep.Files = []*os.File{p.device}
+	case DoDial:
 		err = p.dial(req.Port, files)
-	case doRefresh:
+	case DoRefresh:
 		err = refreshHere()
-	case doWhose:
+	case DoWhose:
 		rep.Exec = p.whose(req.PID)
-	case doAsk:
-		rep.files, err = one(linux.SocketsHere())
-	case doAck:
+	case DoAsk:
+		rep.Files, err = one(linux.SocketsHere())
+	case DoAck:
 		p.mu.Lock()
 		delete(p.ended, req.ID)
 		p.mu.Unlock()
@@ -242,7 +242,7 @@ func one(f *os.File, err error) ([]*os.File, error) {
 	return []*os.File{f}, nil
 }
 
-func (p *pid1) hello() (running []string, ended []exited) {
+func (p *pid1) hello() (running []string, ended []Exited) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id := range p.execs {
@@ -262,7 +262,7 @@ func (p *pid1) with(id string, do func(*child) error) error {
 }
 
 // finish records the end of an exec and tells the daemon, now or when it is back.
-func (p *pid1) finish(c *child, e exited) {
+func (p *pid1) finish(c *child, e Exited) {
 	p.mu.Lock()
 	delete(p.execs, c.id)
 	p.ended[c.id] = e
@@ -270,12 +270,12 @@ func (p *pid1) finish(c *child, e exited) {
 	p.tell(e)
 }
 
-func (p *pid1) tell(e exited) {
+func (p *pid1) tell(e Exited) {
 	p.mu.Lock()
 	daemon := p.daemon
 	p.mu.Unlock()
 	if daemon != nil {
-		_ = daemon.Send(reply{Exited: &e})
+		_ = daemon.Send(Reply{Exited: &e})
 	}
 }
 
