@@ -40,7 +40,9 @@ func (g *Group) make() error {
 	}
 	err = k.prepare(g.box, cpu, memory, pids, disk)
 	if init := k.init(g.box); err == nil && init.rel != g.box.rel {
-		err = init.make()
+		if err = init.make(); err == nil {
+			err = k.seal(g.host, init)
+		}
 	}
 	if err == nil {
 		err = g.execs().make()

@@ -44,6 +44,8 @@ type kernel interface {
 	knob(forkbox.Resource) (string, controller)
 	// prepare has a group count for its children what some controllers do.
 	prepare(n node, cs ...controller) error
+	// seal has no group be made below one that processes of a box are in.
+	seal(h *Host, n node) error
 	// limit has limits hold for a group.
 	limit(e *edit, h *Host, n node, l forkbox.Limits) error
 	// stats fills in what a box uses, but for what only its execs are asked for.

@@ -41,7 +41,11 @@ func (g *Group) Exec(id string, l forkbox.Limits) (*Sub, error) {
 		}
 		return nil, forkbox.Wrap(op, err)
 	}
-	if err := g.host.apply(s.own, l, true); err != nil {
+	err := g.host.kernel.seal(g.host, s.own)
+	if err == nil {
+		err = g.host.apply(s.own, l, true)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.own.unmake())
 	}
 	s.Begins()

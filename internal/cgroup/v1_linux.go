@@ -24,6 +24,9 @@ func (v1) init(box node) node { return box }
 // prepare: in version 1 all controllers of a tree are in all its groups.
 func (v1) prepare(node, ...controller) error { return nil }
 
+// seal: see Namespaces.
+func (v1) seal(*Host, node) error { return nil }
+
 func (v1) knob(r forkbox.Resource) (string, controller) {
 	switch r {
 	case forkbox.CPUs:

@@ -36,6 +36,19 @@ func (v2) prepare(n node, cs ...controller) error {
 	return err
 }
 
+// maxBelow limits how many groups there may be below one.
+const maxBelow = "cgroup.max.descendants"
+
+// seal: a box that makes itself a cgroup namespace may make groups in it, as
+// many as the kernel has room for, and turn them into ones that list no
+// processes.
+func (v2) seal(h *Host, n node) error {
+	if !h.files[maxBelow] {
+		return nil // then it may have no such namespace, see Namespaces
+	}
+	return write(filepath.Join(n.main(), maxBelow), "0")
+}
+
 func (v2) entry(n node) (*Entry, error) {
 	dir, err := open(n.main(), unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {

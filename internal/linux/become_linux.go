@@ -62,6 +62,20 @@ func Disown(files ...*os.File) error {
 	return nil
 }
 
+// DisownAll does so with a directory and the files in it.
+func DisownAll(dir *os.File) error {
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := unix.Fchownat(int(dir.Fd()), name, Outsider, Outsider, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return &os.PathError{Op: "give away", Path: name, Err: err}
+		}
+	}
+	return Disown(dir)
+}
+
 // MapAll maps every user and group of the host to itself in the child's user
 // namespace: root-owned files are root's in the box, and yet root there holds
 // no capability here. It runs in the parent. All but [Outsider], who is nobody

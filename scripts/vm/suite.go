@@ -16,8 +16,14 @@ var suite = []job{
 	{name: "layers", pkg: "./internal/storage/layers", tests: "Quota", place: plan.Service, env: projectQuotas},
 	{name: "limits as root", pkg: "./cmd/forkbox", tests: "^TestLimits(MemoryOfExec|ForkBomb|SetPids|PausedStops)$", place: plan.Service},
 	{name: "limits as user", pkg: "./cmd/forkbox", tests: "^TestLimits(MemoryOfExec|ForkBomb)$", place: plan.Delegated},
+	{name: "sandboxes as root", pkg: "./internal/provider/native", tests: sandboxes, place: plan.Service},
+	{name: "sandboxes as user", pkg: "./internal/provider/native", tests: sandboxes, place: plan.Delegated},
 	{name: "leftovers", script: "scripts/leftovers", place: plan.Service},
 }
+
+// sandboxes are the tests of what a box may make of namespaces: cgroup namespaces
+// it may have in version 2 only.
+const sandboxes = "^Test(SandboxesInABox|DeviationsAreOfThisHost|Promise8CgroupNamespacesReachNothing)$"
 
 // job is the tests of a package, or a script.
 type job struct {
@@ -48,7 +54,7 @@ var disks = []disk{
 // packages are the distribution's whose programs the machine has, as they are
 // installed here: what the tests, or the programs under test, call.
 var packages = []string{
-	"bash", "btrfs-progs", "coreutils", "dash", "e2fsprogs", "findutils", "grep", "iproute2", "kmod", "mount", "procps",
+	"bash", "btrfs-progs", "bubblewrap", "coreutils", "dash", "e2fsprogs", "findutils", "grep", "iproute2", "kmod", "mount", "procps",
 	"sed", "tar", "util-linux", "xfsprogs",
 }
 

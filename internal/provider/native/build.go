@@ -32,6 +32,7 @@ type plan struct {
 	base      openBase            // what is not reality
 	tree      int                 // a mount of it, where the path will not do
 	oneLower  bool
+	cgroups   bool     // the box may make cgroup namespaces
 	sysfs     bool     // mount a sysfs of our own instead of showing the host's
 	proc      []string // what of /proc is the host's, see lookAtProc
 	masks     []mask
@@ -85,9 +86,11 @@ func (p *plan) script() *linux.Script {
 		s.Unshare(p.namespaces() | unix.CLONE_NEWUSER | unix.CLONE_NEWNS)
 		s.Sync(p.notify, p.resume, p.resumeEnd)
 	}
-	// Through a cgroup namespace of its own making root in the box could
-	// mount the cgroup that the daemon is in, and write to it.
-	s.WriteIn(p.bareProc, "sys/user/max_cgroup_namespaces", "0")
+	if !p.cgroups {
+		// Through a cgroup namespace of its own making root in the box could
+		// mount the cgroup that the daemon is in, and write to it.
+		s.WriteIn(p.bareProc, "sys/user/max_cgroup_namespaces", "0")
+	}
 	s.Hostname(p.box.Name)
 	s.OpenFiles(p.nofile)
 	if p.rootless {

@@ -40,8 +40,8 @@ var deviations = []deviation{
 		"/sys is the host's", isRoot},
 	{forkbox.Deviation{What: "a file with several names parts from them at the first write", Why: "overlayfs copies up one name; what would hold them together makes a box follow reality's moves", See: fidelityPage},
 		"parts it from its other names", always},
-	{forkbox.Deviation{What: "no cgroup namespace of one's own (ENOSPC), so no bwrap --unshare-all", Why: "through one, root in a box could reach the daemon's cgroup", See: securityPage},
-		"a cgroup namespace", onHost("/proc/self/ns/cgroup")},
+	{forkbox.Deviation{What: "no cgroup namespace of one's own (ENOSPC), so no bwrap --unshare-all", Why: "through one, root in a box could reach the daemon's cgroup; with version 2 of cgroups alone, and groups of the boxes' own, it could not", See: securityPage},
+		"a cgroup namespace", lacksNamespaces},
 	{forkbox.Deviation{What: "no /proc of one's own in a sandbox inside a box (EPERM), so no bwrap --proc", Why: "parts of the box's /proc are covered, and the kernel mounts none that shows more", See: securityPage},
 		"a `/proc` of one's own", isRoot},
 	{forkbox.Deviation{What: "no keyrings (ENOSYS)", Why: "they are of the caller's session and know no namespaces", See: securityPage},
@@ -60,6 +60,11 @@ var deviations = []deviation{
 		"multigrain", func(*Provider) bool { return !linux.KernelAtLeast(6, 13) }},
 	{forkbox.Deviation{What: "a closed stdin is /dev/null, and TERM and USR1 are not ignored though the caller ignores them", Why: "the Go runtime replaces both before forkbox can see them", See: fidelityPage},
 		"the Go runtime replaces them", always},
+}
+
+// lacksNamespaces says whether the host has cgroup namespaces and boxes do not.
+func lacksNamespaces(p *Provider) bool {
+	return onHost("/proc/self/ns/cgroup")(p) && !p.namespaces()
 }
 
 func always(*Provider) bool       { return true }

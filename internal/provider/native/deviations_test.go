@@ -42,18 +42,70 @@ func TestDeviationsAreOfThisHost(t *testing.T) {
 			t.Errorf("that %q differs is told with root or without it alike", words)
 		}
 	}
-	for path, words := range map[string]string{"/dev/fuse": "/dev/fuse", "/proc/keys": "keyrings", "/proc/self/ns/cgroup": "cgroup namespace", "/lib/ld-linux.so.2": "32-bit"} {
+	for path, words := range map[string]string{"/dev/fuse": "/dev/fuse", "/proc/keys": "keyrings", "/lib/ld-linux.so.2": "32-bit"} {
 		if _, err := os.Lstat(path); said(p, words) != (err == nil) {
 			t.Errorf("%q is told: %v, and the host has %s: %v", words, said(p, words), path, err == nil)
 		}
 	}
+	if said(p, "cgroup namespace") == p.namespaces() {
+		t.Errorf("boxes may have cgroup namespaces: %v, and doctor says the same of what they lack", p.namespaces())
+	}
 	r := l.Start(l.Box())
 	for _, script := range []string{
-		"test -e /dev/fuse", "unshare -C true", "chrt -f 1 true", "touch /sys/kernel/uevent_helper",
+		"test -e /dev/fuse", "chrt -f 1 true", "touch /sys/kernel/uevent_helper",
 	} {
 		if got := r.Sh("if " + script + " 2>/dev/null; then echo yes; else echo no; fi"); strings.TrimSpace(got) != "no" {
 			t.Errorf("%s works in a box", script)
 		}
+	}
+}
+
+// bwrapInPlaceOfAll is what docs/SECURITY.md and the explanation name in place of
+// bwrap --unshare-all.
+const bwrapInPlaceOfAll = "bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net"
+
+// TestTheWayAroundIsTheOneThatWorks: TestSandboxesInABox runs what is advised.
+func TestTheWayAroundIsTheOneThatWorks(t *testing.T) {
+	page, err := os.ReadFile("../../../" + securityPage)
+	if os.IsNotExist(err) { // beside the test binary of an unprivileged run
+		page, err = os.ReadFile("../" + securityPage)
+	}
+	if err != nil || !strings.Contains(string(page), bwrapInPlaceOfAll) {
+		t.Errorf("%s does not name %s: %v", securityPage, bwrapInPlaceOfAll, err)
+	}
+	words := "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)"
+	if note := (&Provider{}).Explain([]byte(words)); !strings.Contains(note, bwrapInPlaceOfAll) {
+		t.Errorf("it is explained as %q", note)
+	}
+}
+
+// TestPromise8CgroupNamespacesReachNothing: where a box may have one, it finds
+// there no group but its own, and nothing to write to.
+func TestPromise8CgroupNamespacesReachNothing(t *testing.T) {
+	t.Parallel()
+	p, l := lab(t)
+	r := l.Start(l.Box())
+	try := func(script string) string {
+		return strings.TrimSpace(r.Sh("unshare -UrmC sh -c '" + script + "' 2>/dev/null || true"))
+	}
+	if got := try("echo made"); (got == "made") != p.namespaces() {
+		t.Fatalf("a box may have cgroup namespaces: %v, and it says %q", p.namespaces(), got)
+	}
+	for _, other := range []string{"memory", "net_cls", "name=systemd", "none,name=fbtest"} {
+		if got := try("mount -t cgroup -o " + other + " none /mnt && echo mounted"); got != "" {
+			t.Errorf("the groups of %s: %s", other, got)
+		}
+	}
+	if !p.namespaces() {
+		return
+	}
+	got := try("mount -t cgroup2 none /mnt && cd /mnt || exit; echo mounted; mkdir below && echo made a group; " +
+		"chmod 0666 memory.max && echo set a mode; chown 1 memory.max && echo set an owner; chmod 0777 . && echo set the mode of all; " +
+		"for f in *; do for v in max 0 1 100 threaded; do case $f in " +
+		"cgroup.procs|cgroup.threads|cgroup.subtree_control|memory.oom.group|memory.reclaim) ;; *) sh -c \"echo $v >$f\" && echo wrote to $f;; esac; done; done; " +
+		"find . -mindepth 1 -type d; cat memory.max")
+	if got != "mounted\nmax" {
+		t.Errorf("in its own group a box could: %s", got)
 	}
 }
 
@@ -69,13 +121,20 @@ func TestSandboxesInABox(t *testing.T) {
 	}{
 		{"unshare -Urmpiunf true", true},
 		{"unshare -Urm sh -c 'mount -t tmpfs none /mnt && mkdir /mnt/l /mnt/u /mnt/w && mount -t overlay none -o lowerdir=/mnt/l,upperdir=/mnt/u,workdir=/mnt/w /mnt'", true},
-		{"unshare -UrmpfC true", false},
+		{"unshare -UrmpfC true", p.namespaces()}, // in version 1 a box is in the daemon's groups
+		{"bwrap --unshare-all --ro-bind / / true", p.namespaces()},
+		{bwrapInPlaceOfAll + " --ro-bind / / true", true},
+		{bwrapInPlaceOfAll + " --ro-bind / / --dev /dev sh -c 'test -d /proc/self/fd && test -w /dev/null'", true}, // the box's own /proc
+		{bwrapInPlaceOfAll + " --ro-bind / / --dev /dev --proc /proc true", p.rootless},
 		{"unshare -Urmpf --mount-proc true", p.rootless}, // parts of a root box's /proc are covered
 		{"unshare -Urmpf sh -c 'mount --rbind /proc /proc'", true},
 	} {
 		got := strings.TrimSpace(r.Sh("if out=$(" + c.script + " 2>&1); then echo works; else echo \"no: $out\"; fi"))
 		if (got == "works") != c.works {
 			t.Errorf("%s: %s", c.script, got)
+		}
+		if got != "works" && p.Explain([]byte(got)) == "" {
+			t.Errorf("%s: %s, and nothing says why", c.script, got)
 		}
 	}
 }

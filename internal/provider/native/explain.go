@@ -25,6 +25,14 @@ var explanations = []explanation{
 	{[]string{"fuse: device not found", "fuse: failed to open /dev/fuse", "/dev/fuse: no such file", "cannot open /dev/fuse"},
 		"a box has no /dev/fuse: use overlayfs in a user namespace of its own where that will do (unshare -Um), or run the command outside; " + securityPage + " says why",
 		always},
+	{[]string{"creating new namespace failed: nesting depth or /proc/sys/user/max_", "unshare failed: no space left on device"},
+		"a box on this host has no cgroup namespaces (ENOSPC): in place of bwrap --unshare-all name the others, which work: " +
+			"bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net; " + securityPage + " says why",
+		lacksNamespaces},
+	{[]string{"can't mount proc on ", "mount /proc failed: operation not permitted"},
+		"in a box of a root daemon nothing mounts a /proc of its own (EPERM), as parts of the box's are covered: leave out --proc (bwrap) or --mount-proc (unshare), " +
+			"the box's own is seen then: bwrap --unshare-user --unshare-pid --ro-bind / / --dev /dev; " + securityPage + " says why",
+		isRoot},
 }
 
 // Explain finds in the output of a command that failed what a box is the reason

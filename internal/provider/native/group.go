@@ -35,6 +35,9 @@ func (p *Provider) openGroups() {
 	}
 }
 
+// namespaces says whether boxes may make cgroup namespaces.
+func (p *Provider) namespaces() bool { return p.groups != nil && p.groups.Namespaces() }
+
 // Reserve limits all boxes together, so that the host keeps something.
 func (p *Provider) Reserve(l forkbox.Limits) error {
 	if p.groups == nil {
@@ -105,7 +108,13 @@ func disowned(e *cgroup.Entry, err error) (*cgroup.Entry, error) {
 	if err != nil || !linux.RealRoot() {
 		return e, err
 	}
-	if err := linux.Disown(entrance(e)...); err != nil {
+	err = linux.Disown(entrance(e)...)
+	if err == nil && e.Dir != nil {
+		// A box with a cgroup namespace can mount the group that it is in, and
+		// must not be the owner of what it finds there.
+		err = linux.DisownAll(e.Dir)
+	}
+	if err != nil {
 		e.Close()
 		return nil, err
 	}

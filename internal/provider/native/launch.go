@@ -130,7 +130,7 @@ func (p *Provider) enclosed(ctx context.Context, plan *plan) (*cgroup.Group, err
 	if err != nil || group == nil {
 		return nil, err
 	}
-	entry, err := group.Init()
+	entry, err := disowned(group.Init())
 	if err != nil {
 		return nil, errors.Join(err, group.Remove(context.WithoutCancel(ctx)))
 	}
@@ -277,6 +277,7 @@ func (p *Provider) outline(box forkbox.Box) (*plan, error) {
 		upper: map[string]string{}, work: map[string]string{},
 		oneLower: p.host.oneLower, masks: p.host.masks, nofile: p.host.nofile, lastCap: p.host.lastCap, maxFD: p.host.maxFD,
 		program: int(p.program.Fd()),
+		cgroups: p.namespaces(),
 		sysfs:   p.rootless && box.Net != forkbox.NetHost,
 	}
 	if pl.layers, err = p.stack(p.below(box)); err != nil {
