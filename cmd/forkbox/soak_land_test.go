@@ -177,8 +177,10 @@ func (s *soak) landed(a *landTry, id string) {
 	r.added.add(now.without(now.without(a.editor.deleted()))) // it brought back what the editor deleted
 	r.removed = before.without(now, a.editor.deleted())
 	s.receipts = append(s.receipts, r)
-	box.rebase(r.paths, a.now)
 	for _, p := range r.paths {
+		if a.now[p] == box.view[p] { // else it was merged, and reality has what the box has not seen
+			box.rebase([]string{p}, a.now)
+		}
 		delete(box.touched, p)
 	}
 }

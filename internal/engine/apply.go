@@ -303,7 +303,7 @@ func (a *application) count(x *review.Entry, step review.Step) error {
 	if a.landing == nil || step.Kept == nil || !step.Landed.Partial && !step.Landed.Merged {
 		return nil
 	}
-	return a.kept.add(a.receipts, keptBase{x.Path, step.Kept, step.Items[0].Node.Mode})
+	return a.kept.add(a.receipts, keptBase{x.Path, step.Kept, step.KeptMode})
 }
 
 // toCommit remembers what a commit is to have. A directory means all that is

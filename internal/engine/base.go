@@ -41,7 +41,7 @@ func (a *ancestors) Base(ctx context.Context, path string) (content []byte, mode
 	return a.engine.landedBook(m.Receipt).Base(ctx, path)
 }
 
-// landedBook has what a receipt landed that is neither side's own.
+// landedBook has what a receipt landed of the box's, see landedBase.
 func (e *Engine) landedBook(receipt string) *ancestor.Book {
 	return ancestor.Open(e.landedBase(receipt), nil, time.Time{})
 }

@@ -124,7 +124,9 @@ func (e *Engine) mark(r forkbox.Receipt, box forkbox.Box, marks *review.Marks, l
 		}
 		m.Nothing = !r.Undone.IsZero() && tag.Kind == forkbox.Added && x.Now == nil
 		m.Reality = forkbox.Identity{}
-		if x.Now != nil {
+		// What was merged has lines of reality that the box does not: to the box
+		// it stays changed by reality.
+		if x.Now != nil && (!tag.Merged || !r.Undone.IsZero()) {
 			m.Reality = *x.Now
 			left.Add(*x.Now)
 		}

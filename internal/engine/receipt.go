@@ -232,8 +232,8 @@ func (e *Engine) remember(r forkbox.Receipt) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// landedBase is where a receipt keeps what it landed, where that is neither
-// the box's version nor what reality had: the base of the next merge.
+// landedBase is where a receipt keeps what it landed of the box's, where that
+// is not all that the box has, or reality has more: the base of the next merge.
 func (e *Engine) landedBase(id string) string { return filepath.Join(e.receipts, id+".base") }
 
 func (e *Engine) memory(id string) string { return filepath.Join(e.receipts, id+".json") }

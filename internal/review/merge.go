@@ -151,8 +151,15 @@ func (p *Plan) mergeLines(e *Entry, t trio, box []byte, old forkbox.Node, whole 
 	if m.Conflicts == 0 && bytes.Equal(m.Content, t.reality.content) && mode == t.reality.mode {
 		return Step{}, nil // reality has it already
 	}
-	s, err := p.putBytes(e, m.Content, box, mode, &old.Identity)
+	return p.putMerged(e, m.Content, t.inBox, box, mode, old)
+}
+
+// putMerged lands lines of both sides. The next merge starts from what the box
+// gave to it.
+func (p *Plan) putMerged(e *Entry, content []byte, given side, box []byte, mode fs.FileMode, old forkbox.Node) (Step, error) {
+	s, err := p.putBytes(e, content, box, mode, &old.Identity)
 	s.Landed.Merged = true
+	s.Kept, s.KeptMode = append([]byte{}, given.content...), given.mode
 	return s, err
 }
 
@@ -180,7 +187,5 @@ func (p *Plan) twoWay(e *Entry, t trio, box []byte, old forkbox.Node, whole func
 		return p.conflictInLines(e, why, whole)
 	}
 	m := merge.Two(t.reality.content, t.inBox.content, labels)
-	s, err := p.putBytes(e, m.Content, box, t.inBox.mode, &old.Identity)
-	s.Landed.Merged = true
-	return s, err
+	return p.putMerged(e, m.Content, t.inBox, box, t.inBox.mode, old)
 }

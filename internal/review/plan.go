@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -51,9 +52,12 @@ type Step struct {
 	Landed forkbox.Landed
 	// Sum is of the box's content, where what lands is something else.
 	Sum *[32]byte
-	// Kept is the content that becomes the path's base: what landed, where
-	// that is not all that the box has.
-	Kept []byte
+	// Kept becomes the path's base, where not all that the box has has landed,
+	// or reality has more than that: the part of the box's content that landed.
+	// What was merged into it from reality the box has never seen, and so has
+	// not taken out when it changes the file again.
+	Kept     []byte
+	KeptMode fs.FileMode
 }
 
 // Tag is what the journal of an apply remembers about a path.

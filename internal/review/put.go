@@ -127,7 +127,7 @@ func (p *Plan) putBytes(e *Entry, content, boxContent []byte, mode fs.FileMode, 
 		content = []byte{}
 	}
 	item := land.Item{Path: e.Path, Op: land.Put, Node: n, Bytes: content, Expect: expect}
-	return Step{Items: []land.Item{item}, Sum: &sum, Kept: content}, nil
+	return Step{Items: []land.Item{item}, Sum: &sum, Kept: content, KeptMode: mode}, nil
 }
 
 // attributes sets mode, owner and extended attributes of what stays.
