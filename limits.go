@@ -5,42 +5,6 @@ import (
 	"slices"
 )
 
-// Resource is something that a box or an exec may use so much of.
-type Resource string
-
-const (
-	CPUs       Resource = "cpus"       // thousandths of a processor
-	Memory     Resource = "memory"     // bytes, with page cache and tmpfs
-	Swap       Resource = "swap"       // bytes, beyond memory; 0 is none at all
-	Pids       Resource = "pids"       // processes and threads
-	Disk       Resource = "disk"       // bytes that the box writes
-	Inodes     Resource = "inodes"     // files that it makes
-	ReadBytes  Resource = "read-bps"   // bytes read from disks per second
-	WriteBytes Resource = "write-bps"  // bytes written
-	ReadOps    Resource = "read-iops"  // reads per second
-	WriteOps   Resource = "write-iops" // writes
-	Files      Resource = "files"      // open files of one process
-	Kept       Resource = "output"     // bytes of output kept of one exec
-	Timeout    Resource = "timeout"    // how long one exec runs, in nanoseconds
-	TTL        Resource = "ttl"        // how long the box lives, in nanoseconds
-	// Through the box's gate.
-	Bandwidth   Resource = "bandwidth"   // bytes per second, each way
-	Connections Resource = "connections" // open at once
-	Idle        Resource = "idle"        // how long nothing is run in it before it stops
-)
-
-// Resources is all of them, in the order that people read them in.
-var Resources = []Resource{CPUs, Memory, Swap, Pids, Disk, Inodes, ReadBytes, WriteBytes, ReadOps, WriteOps, Files, Kept, Bandwidth, Connections, Timeout, TTL, Idle}
-
-// PerExec says whether one exec can have a limit of its own.
-func (r Resource) PerExec() bool {
-	switch r {
-	case Disk, Inodes, TTL, Idle, Bandwidth, Connections:
-		return false
-	}
-	return true
-}
-
 // Unlimited is the value of a limit that somebody does not want.
 const Unlimited int64 = -1
 

@@ -3,7 +3,6 @@ package forkbox
 import (
 	"encoding/json"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,58 +17,36 @@ func ParseLimit(r Resource, text string) (int64, error) {
 	if text == unlimited || text == "none" {
 		return Unlimited, nil
 	}
-	var v int64
-	var ok bool
-	switch r {
-	case CPUs:
-		v, ok = parseCPUs(text)
-	case Timeout, TTL, Idle:
-		v, ok = parseSpan(text)
-	case Memory, Swap, Disk, ReadBytes, WriteBytes, Kept, Bandwidth:
-		v, ok = parseBytes(text)
-	case Pids, Inodes, ReadOps, WriteOps, Files, Connections:
-		v, ok = parseCount(text)
-	default:
-		return 0, Errorf(Invalid, "read a limit", "there is nothing called %q to limit", string(r)).
-			Hint("%s", joinResources())
+	if !r.Known() {
+		return 0, unknownResource(r)
 	}
+	unit := units[r.Info().Unit]
+	v, ok := unit.parse(text)
 	if !ok {
-		return 0, Errorf(Invalid, "read the limit "+string(r), "%q is no value for it", text).Hint("%s", exampleOf(r))
+		return 0, Errorf(Invalid, "read the limit "+string(r), "%q is no value for it", text).Hint("%s", unit.hint)
 	}
 	return v, checkLimit(r, v)
 }
 
 // checkLimit refuses what nothing could run with.
 func checkLimit(r Resource, v int64) error {
-	least := map[Resource]int64{CPUs: 10, Memory: 4 << 20, Swap: 0, Pids: 2, Files: 16, Kept: 0, Bandwidth: 1 << 10}
-	min, has := least[r]
-	if !has {
-		min = 1
-	}
-	if most := mostOf(r); v > most {
+	least, most := r.Info().Least, units[r.Info().Unit].most
+	if v > most {
 		return Errorf(Invalid, "set the limit "+string(r), "%s is more than can be counted", FormatLimit(r, v)).
 			Hint("the most is %s; or say unlimited", FormatLimit(r, most))
 	}
-	if v != Unlimited && v < min {
+	if v != Unlimited && v < least {
 		return Errorf(Invalid, "set the limit "+string(r), "%s is too little", FormatLimit(r, v)).
-			Hint("the least is %s", FormatLimit(r, min))
+			Hint("the least is %s", FormatLimit(r, least))
 	}
 	return nil
-}
-
-// mostOf is what the kernel takes, with room for what is added to it.
-func mostOf(r Resource) int64 {
-	if r == CPUs {
-		return 1 << 30
-	}
-	return 1 << 60
 }
 
 // Check refuses limits of things that do not exist, and senseless values.
 func (l Limits) Check() error {
 	for r, v := range l {
-		if !slices.Contains(Resources, r) {
-			return Errorf(Invalid, "read a limit", "there is nothing called %q to limit", string(r)).Hint("%s", joinResources())
+		if !r.Known() {
+			return unknownResource(r)
 		}
 		if v < Unlimited {
 			return Errorf(Invalid, "read the limit "+string(r), "%d is below zero", v)
@@ -81,25 +58,32 @@ func (l Limits) Check() error {
 	return nil
 }
 
-func joinResources() string {
-	words := make([]string, len(Resources))
-	for i, r := range Resources {
-		words[i] = string(r)
-	}
-	return "it is one of " + strings.Join(words, ", ")
+// Unit is what the values of a limit are counted in.
+type Unit int
+
+const (
+	UnitProcessors Unit = iota + 1 // thousandths of one
+	UnitBytes
+	UnitCount
+	UnitTime // nanoseconds
+)
+
+// units is how people write and read the values of each.
+var units = map[Unit]struct {
+	word  string // for the value of a flag
+	hint  string
+	most  int64 // the kernel takes that, with room for what is added to it
+	parse func(string) (int64, bool)
+	print func(int64) string
+}{
+	UnitProcessors: {"n", "for example 2 or 0.5: processors", 1 << 30, parseCPUs, formatCPUs},
+	UnitBytes:      {"size", "for example 512m, 2g or 1048576: bytes", 1 << 60, parseBytes, formatBytes},
+	UnitCount:      {"n", "for example 512 or 100k", 1 << 60, parseCount, formatCount},
+	UnitTime:       {"time", "for example 90s, 10m, 2h or 7d", 1 << 60, parseSpan, formatSpan},
 }
 
-func exampleOf(r Resource) string {
-	switch r {
-	case CPUs:
-		return "for example 2 or 0.5: processors"
-	case Timeout, TTL, Idle:
-		return "for example 90s, 10m, 2h or 7d"
-	case Pids, Inodes, ReadOps, WriteOps, Files, Connections:
-		return "for example 512 or 100k"
-	}
-	return "for example 512m, 2g or 1048576: bytes"
-}
+// Word is what the value of a flag is called that has the unit.
+func (u Unit) Word() string { return units[u].word }
 
 func parseCPUs(text string) (int64, bool) {
 	f, err := strconv.ParseFloat(text, 64)
@@ -108,6 +92,8 @@ func parseCPUs(text string) (int64, bool) {
 	}
 	return int64(math.Round(f * 1000)), true
 }
+
+func formatCPUs(v int64) string { return strconv.FormatFloat(float64(v)/1000, 'f', -1, 64) }
 
 var byteUnits = map[string]float64{"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -127,6 +113,8 @@ func parseCount(text string) (int64, bool) {
 	number, unit := cutNumber(text)
 	return scaled(number, countUnits, strings.ToLower(unit))
 }
+
+func formatCount(v int64) string { return strconv.FormatInt(v, 10) }
 
 func cutNumber(text string) (number, unit string) {
 	unit = strings.TrimLeft(text, "0123456789.")
@@ -170,15 +158,10 @@ func FormatLimit(r Resource, v int64) string {
 	if v == Unlimited {
 		return unlimited
 	}
-	switch r {
-	case CPUs:
-		return strconv.FormatFloat(float64(v)/1000, 'f', -1, 64)
-	case Timeout, TTL, Idle:
-		return shortSpan(time.Duration(v))
-	case Memory, Swap, Disk, ReadBytes, WriteBytes, Kept, Bandwidth:
-		return formatBytes(v)
+	if !r.Known() { // of a record that another forkbox wrote
+		return formatCount(v)
 	}
-	return strconv.FormatInt(v, 10)
+	return units[r.Info().Unit].print(v)
 }
 
 // formatBytes uses the largest unit that divides it: nothing is rounded.
@@ -191,9 +174,9 @@ func formatBytes(v int64) string {
 	return strconv.FormatInt(v, 10)
 }
 
-// shortSpan leaves out the zeros that Go writes: 2h for 2h0m0s.
-func shortSpan(d time.Duration) string {
-	text := d.String()
+// formatSpan leaves out the zeros that Go writes: 2h for 2h0m0s.
+func formatSpan(v int64) string {
+	text := time.Duration(v).String()
 	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
 		text = rest + "m"
 	}
@@ -208,7 +191,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 	plain := map[Resource]any{}
 	for r, v := range l {
 		plain[r] = v
-		if r == CPUs && v != Unlimited {
+		if r.Info().Unit == UnitProcessors && v != Unlimited {
 			plain[r] = float64(v) / 1000
 		}
 	}
@@ -244,12 +227,16 @@ func limitOf(r Resource, raw string) (int64, error) {
 	if raw == "-1" {
 		return Unlimited, nil
 	}
-	if r == CPUs {
+	if !r.Known() {
+		return 0, unknownResource(r)
+	}
+	unit := r.Info().Unit
+	if unit == UnitProcessors {
 		return ParseLimit(r, raw)
 	}
 	v, err := strconv.ParseInt(raw, 10, 64)
-	if err != nil || v < 0 || !slices.Contains(Resources, r) {
-		return 0, Errorf(Invalid, "read the limit "+string(r), "%s is no value for it", raw).Hint("%s", exampleOf(r))
+	if err != nil || v < 0 {
+		return 0, Errorf(Invalid, "read the limit "+string(r), "%s is no value for it", raw).Hint("%s", units[unit].hint)
 	}
 	return v, checkLimit(r, v)
 }

@@ -115,8 +115,7 @@ func orWord(word, other string) string {
 // figure is a measured value in the units of limits. Unlike a limit it may be
 // rounded: 63.9m, not 65432k.
 func figure(r forkbox.Resource, n int64) string {
-	switch r {
-	case forkbox.Memory, forkbox.Swap, forkbox.Disk, forkbox.ReadBytes, forkbox.WriteBytes, forkbox.Kept:
+	if r.Info().Unit == forkbox.UnitBytes {
 		return roundBytes(n)
 	}
 	return forkbox.FormatLimit(r, n)

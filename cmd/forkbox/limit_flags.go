@@ -15,31 +15,6 @@ type limitFlags struct {
 	wait     limitWait
 }
 
-// limitHelp is what each limit is, for people.
-var limitHelp = [...]struct {
-	resource forkbox.Resource
-	value    string
-	help     string
-}{
-	{forkbox.CPUs, "n", "processors, also a part of one: 1.5"},
-	{forkbox.Memory, "size", "memory, with page cache and tmpfs: 2g"},
-	{forkbox.Swap, "size", "swap beyond the memory; 0 is none at all"},
-	{forkbox.Pids, "n", "processes and threads: 512"},
-	{forkbox.Disk, "size", "disk that the box writes: 5g"},
-	{forkbox.Inodes, "n", "files that it makes: 100k"},
-	{forkbox.ReadBytes, "size", "bytes read from disks per second: 50m"},
-	{forkbox.WriteBytes, "size", "bytes written to disks per second"},
-	{forkbox.ReadOps, "n", "reads from disks per second"},
-	{forkbox.WriteOps, "n", "writes to disks per second"},
-	{forkbox.Files, "n", "open files of one process: 1024"},
-	{forkbox.Kept, "size", "output kept of one command: 10m"},
-	{forkbox.Bandwidth, "size", "bytes per second through the box's gate, each way: 10m"},
-	{forkbox.Connections, "n", "connections through it that are open at once: 256"},
-	{forkbox.Timeout, "time", "how long one command of it may run, if it says nothing else: 10m"},
-	{forkbox.TTL, "time", "how long the box lives; then it stops, and keeps its changes: 2h"},
-	{forkbox.Idle, "time", "stop the box when nothing was run in it for so long: 15m"},
-}
-
 // addForBox adds what a box can be limited in.
 func (f *limitFlags) addForBox(cmd *cobra.Command) {
 	f.add(cmd, func(forkbox.Resource) bool { return true })
@@ -58,10 +33,10 @@ func (f *limitFlags) addForExec(cmd *cobra.Command) {
 
 func (f *limitFlags) add(cmd *cobra.Command, wanted func(forkbox.Resource) bool) {
 	f.limits = forkbox.Limits{}
-	for _, l := range limitHelp {
-		if wanted(l.resource) {
-			cmd.Flags().Var(limitValue{l.resource, f.limits, l.value}, string(l.resource), l.help)
-			cmd.RegisterFlagCompletionFunc(string(l.resource), cobra.NoFileCompletions)
+	for _, r := range forkbox.Resources {
+		if wanted(r) {
+			cmd.Flags().Var(limitValue{r, f.limits}, string(r), r.Info().Help)
+			cmd.RegisterFlagCompletionFunc(string(r), cobra.NoFileCompletions)
 		}
 	}
 	cmd.Flags().Var(&f.effort, "limits", "strict: a limit that this host cannot enforce is refused (if nothing is said); best-effort: it is accepted, and reported as such")

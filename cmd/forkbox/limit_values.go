@@ -13,7 +13,6 @@ import (
 type limitValue struct {
 	resource forkbox.Resource
 	into     forkbox.Limits
-	kind     string
 }
 
 func (v limitValue) Set(text string) error {
@@ -31,7 +30,7 @@ func (v limitValue) String() string {
 	return ""
 }
 
-func (v limitValue) Type() string { return v.kind }
+func (v limitValue) Type() string { return v.resource.Info().Unit.Word() }
 
 type limitEffort string
 

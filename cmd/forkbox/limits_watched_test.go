@@ -59,6 +59,9 @@ func TestLimitsRefused(t *testing.T) {
 	}
 	enforced := forkbox.Limits{}
 	for _, r := range forkbox.Resources {
+		if values[r] == "" {
+			values[r] = r.Info().Example // of a limit that was added to the table
+		}
 		wish := forkbox.Wish{Limits: limits(t, string(r)+"="+values[r])}
 		if how, _ := w.how(r); how == forkbox.Enforced {
 			enforced[r] = wish.Limits[r]

@@ -74,7 +74,7 @@ func (a *app) sizedVerb(cmd cobra.Command, doing string, do func(context.Context
 		}
 		return a.showStore(store)
 	}
-	cmd.Flags().Var(limitValue{forkbox.Disk, sizes, "size"}, "size", "how much it holds at most: 50g")
+	cmd.Flags().Var(limitValue{forkbox.Disk, sizes}, "size", "how much it holds at most: 50g")
 	cmd.RegisterFlagCompletionFunc("size", cobra.NoFileCompletions)
 	return &cmd
 }

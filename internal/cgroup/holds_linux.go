@@ -9,10 +9,7 @@ import (
 )
 
 // resources are those that groups can limit.
-var resources = []forkbox.Resource{
-	forkbox.CPUs, forkbox.Memory, forkbox.Swap, forkbox.Pids,
-	forkbox.ReadBytes, forkbox.WriteBytes, forkbox.ReadOps, forkbox.WriteOps,
-}
+var resources = forkbox.ResourcesHeldBy(forkbox.HeldByGroup)
 
 // Holds says how each limit is held here. Nobody may change what it returns:
 // it is asked several times for every box, and the answer is the same until the

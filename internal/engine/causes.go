@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -64,19 +65,9 @@ func (s signaller) sent(exit forkbox.Exit) forkbox.Exit {
 
 // kindOf is the event that an exit is, where it is one.
 func kindOf(exit forkbox.Exit) (forkbox.EventKind, bool) {
-	kind, ok := map[forkbox.Cause]forkbox.EventKind{
-		forkbox.CauseOOM: forkbox.EventOOM, forkbox.CausePids: forkbox.EventPids,
-		forkbox.CauseDisk: forkbox.EventDisk, forkbox.CauseTimeout: forkbox.EventTimedOut,
-	}[exit.Cause]
-	return kind, ok
-}
-
-// limitOf is the resource whose limit was the cause.
-func limitOf(cause forkbox.Cause) forkbox.Resource {
-	return map[forkbox.Cause]forkbox.Resource{
-		forkbox.CauseOOM: forkbox.Memory, forkbox.CausePids: forkbox.Pids,
-		forkbox.CauseDisk: forkbox.Disk, forkbox.CauseTimeout: forkbox.Timeout,
-	}[cause]
+	r, met := forkbox.ResourceBehind(exit.Cause)
+	kind := r.Info().Event
+	return kind, met && kind != ""
 }
 
 // exitEvent tells of an exec that a limit ended.
@@ -86,7 +77,7 @@ func (e *Engine) exitEvent(box forkbox.Box, exec forkbox.Exec) {
 		return
 	}
 	text := exec.Exit.Why
-	if r := limitOf(exec.Exit.Cause); text == "" {
+	if r, _ := forkbox.ResourceBehind(exec.Exit.Cause); text == "" {
 		limit := exec.Exit.Limit
 		if v, has := exec.Policy.Of(r); has && limit == 0 {
 			limit = v
@@ -123,7 +114,7 @@ func (e *Engine) blameDisk(h *handle, a *attached, exit forkbox.Exit) forkbox.Ex
 	if err != nil {
 		return exit
 	}
-	for _, r := range []forkbox.Resource{forkbox.Disk, forkbox.Inodes} {
+	for _, r := range forkbox.ResourcesHeldBy(forkbox.HeldByDisk) {
 		limit, has := policy.Of(r)
 		if peak := used.of(r); has && peak >= limit-diskMargin(r, limit) {
 			exit.Cause, exit.Limit, exit.Peak = forkbox.CauseDisk, limit, peak
@@ -139,9 +130,7 @@ func (e *Engine) blameDisk(h *handle, a *attached, exit forkbox.Exit) forkbox.Ex
 var wantOfDisk = map[string]bool{"SIGABRT": true, "SIGBUS": true, "SIGXFSZ": true, "SIGSEGV": true}
 
 func limitsDisk(p forkbox.Policy) bool {
-	_, disk := p.Of(forkbox.Disk)
-	_, inodes := p.Of(forkbox.Inodes)
-	return disk || inodes
+	return slices.ContainsFunc(forkbox.ResourcesHeldBy(forkbox.HeldByDisk), func(r forkbox.Resource) bool { _, has := p.Of(r); return has })
 }
 
 func diskWhy(r forkbox.Resource, limit int64) string {

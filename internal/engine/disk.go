@@ -33,7 +33,7 @@ func (e *Engine) nextLook(a *attached) time.Duration {
 }
 
 func watched(p forkbox.Policy) bool {
-	for _, r := range []forkbox.Resource{forkbox.Disk, forkbox.Inodes} {
+	for _, r := range forkbox.ResourcesHeldBy(forkbox.HeldByDisk) {
 		if _, has := p.Of(r); has && p[r].How == forkbox.Watched {
 			return true
 		}
@@ -43,7 +43,7 @@ func watched(p forkbox.Policy) bool {
 
 // overDisk is the limit that is watched and was reached.
 func overDisk(p forkbox.Policy, used usage) (forkbox.Resource, int64, bool) {
-	for _, r := range []forkbox.Resource{forkbox.Disk, forkbox.Inodes} {
+	for _, r := range forkbox.ResourcesHeldBy(forkbox.HeldByDisk) {
 		limit, has := p.Of(r)
 		if has && p[r].How == forkbox.Watched && used.of(r) >= limit {
 			return r, limit, true

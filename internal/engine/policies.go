@@ -57,8 +57,8 @@ type unlimited struct{}
 
 func (unlimited) Resolve(_ forkbox.Owner, wish forkbox.Wish, _ map[forkbox.Resource]forkbox.Holding, box forkbox.Policy, exec bool) (forkbox.Policy, error) {
 	policy, from := forkbox.Policy{}, "box"
-	for _, r := range []forkbox.Resource{forkbox.Timeout, forkbox.Kept} {
-		if rule, has := box[r]; exec && has {
+	for r, rule := range box {
+		if exec && ownResource(r) && r.PerExec() {
 			policy[r] = rule
 		}
 	}
@@ -89,11 +89,8 @@ const noLimits = "this daemon was started without limits"
 // ownResource says whether the engine, or what it tells an instance with each
 // exec, holds a limit by itself.
 func ownResource(r forkbox.Resource) bool {
-	switch r {
-	case forkbox.Timeout, forkbox.TTL, forkbox.Idle, forkbox.Kept:
-		return true
-	}
-	return false
+	h := r.Info().Holder
+	return h == forkbox.HeldByClock || h == forkbox.HeldByLog
 }
 
 func (unlimited) Admit(Committed, Want) Verdict { return Verdict{OK: true} }
@@ -122,6 +119,8 @@ func (e *Engine) holds(mode forkbox.Net) map[forkbox.Resource]forkbox.Holding {
 			Hint: "use --net policy"}
 	}
 	held = maps.Clone(held) // which others may hold
-	held[forkbox.Bandwidth], held[forkbox.Connections] = by, by
+	for _, r := range forkbox.ResourcesHeldBy(forkbox.HeldByGate) {
+		held[r] = by
+	}
 	return held
 }

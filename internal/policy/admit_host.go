@@ -55,7 +55,7 @@ func (w Want) fits(r forkbox.Resource, have, most int64) Verdict {
 
 // amount is a figure with what it is of.
 func amount(r forkbox.Resource, v int64) string {
-	if r == forkbox.CPUs {
+	if r.Info().Unit == forkbox.UnitProcessors {
 		return forkbox.FormatLimit(r, v) + " cpus"
 	}
 	return figure(v) + " of " + string(r)

@@ -20,7 +20,7 @@ func (r Request) hold(res forkbox.Resource, w want) (forkbox.Rule, error) {
 func (r Request) holding(res forkbox.Resource) forkbox.Holding {
 	h, told := r.Holds[res]
 	switch {
-	case !told && ours(res):
+	case !told && !res.OfHost():
 		return forkbox.Holding{How: forkbox.Enforced}
 	case h.How == forkbox.Enforced:
 		return forkbox.Holding{How: forkbox.Enforced}
@@ -31,15 +31,6 @@ func (r Request) holding(res forkbox.Resource) forkbox.Holding {
 		h.Why = "nothing on this host can enforce it"
 	}
 	return h
-}
-
-// ours is what needs nothing of the host: forkbox counts it by itself.
-func ours(res forkbox.Resource) bool {
-	switch res {
-	case forkbox.TTL, forkbox.Idle, forkbox.Bandwidth, forkbox.Connections:
-		return true
-	}
-	return perProcess(res)
 }
 
 func notEnforced(res forkbox.Resource, h forkbox.Holding) error {

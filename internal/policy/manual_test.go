@@ -4,7 +4,6 @@ import (
 	"os"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -60,19 +59,25 @@ func stated(t *testing.T, text string, c Config) {
 	}
 }
 
-// TestManualFlags: every resource has its row, those of the gate in the page on
-// the network, and all values in the pages are such as the flags take.
+// TestManualFlags: every resource of the table has its row, with its example, in
+// the table of what can be limited, and its place in that of what holds it. All
+// values in the pages are such as the flags take.
 func TestManualFlags(t *testing.T) {
-	page := manual(t) + networkManual(t)
+	holds := manual(t)[strings.Index(manual(t), "| limit | "):]
 	for _, r := range forkbox.Resources {
-		row := regexp.MustCompile("(?m)^\\| `--" + string(r) + " [^`]+` \\| `" + string(r) + "` \\| .* \\| (yes)? ?\\|$").FindStringSubmatch(page)
+		start := "| `--" + string(r) + " " + r.Info().Example + "` | `" + string(r) + "` | "
+		row := regexp.MustCompile("(?m)^" + regexp.QuoteMeta(start) + ".* \\| (yes)? ?\\|$").FindStringSubmatch(manual(t))
 		if row == nil || (row[1] == "yes") != r.PerExec() {
-			t.Errorf("%s: %q", r, row)
+			t.Errorf("docs/LIMITS.md has no row that begins with %s, or it is wrong about one exec: %q", start, row)
+		}
+		if !regexp.MustCompile(`(?m)^\|([a-z, -]*,)? ` + string(r) + `[,\s]`).MatchString(holds) {
+			t.Errorf("docs/LIMITS.md does not say what holds %s", r)
 		}
 	}
+	page := manual(t) + networkManual(t)
 	for _, flag := range regexp.MustCompile("--([a-z-]+) ([0-9][^\\s`]*)").FindAllStringSubmatch(page, -1) {
 		r := forkbox.Resource(flag[1])
-		if !slices.Contains(forkbox.Resources, r) {
+		if !r.Known() {
 			r = map[string]forkbox.Resource{"size": forkbox.Disk, "wait": forkbox.Timeout, "host-port": forkbox.Inodes, "port": forkbox.Inodes}[flag[1]]
 		}
 		if _, err := forkbox.ParseLimit(r, flag[2]); err != nil && flag[0] != "--wait 0" {

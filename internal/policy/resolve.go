@@ -99,9 +99,7 @@ func (r Request) said(res forkbox.Resource) want {
 
 // perProcess is what has no cgroup that holds it for all execs of a box: each
 // exec is given the box's.
-func perProcess(res forkbox.Resource) bool {
-	return res == forkbox.Timeout || res == forkbox.Files || res == forkbox.Kept
-}
+func perProcess(res forkbox.Resource) bool { return res.Info().Scope == forkbox.OfEachExec }
 
 func (c Config) rule(r Request, res forkbox.Resource, w want) (forkbox.Rule, error) {
 	floor := c.floorFor(r, res)

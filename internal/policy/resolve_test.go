@@ -27,7 +27,7 @@ type (
 func goodHost() map[forkbox.Resource]forkbox.Holding {
 	all := map[forkbox.Resource]forkbox.Holding{}
 	for _, r := range forkbox.Resources {
-		if !ours(r) {
+		if r.OfHost() {
 			all[r] = forkbox.Holding{How: forkbox.Enforced}
 		}
 	}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +18,7 @@ func (p page) limits(into forkbox.Limits) field {
 	return func(n *yaml.Node) error {
 		return p.entries(n, func(key, value *yaml.Node) error {
 			r := forkbox.Resource(key.Value)
-			if !slices.Contains(forkbox.Resources, r) {
+			if !r.Known() {
 				_, err := forkbox.ParseLimit(r, "") // it knows what there is
 				return p.at(key, "limits", err)
 			}

@@ -146,20 +146,16 @@ func stepFate(step forkbox.Command, exit forkbox.Exit) fate {
 	switch exit.Cause {
 	case forkbox.CauseTimeout, forkbox.CauseTTL:
 		f.outcome = forkbox.OutcomeTimedOut
-	case forkbox.CauseOOM, forkbox.CausePids, forkbox.CauseDisk, forkbox.CauseIdle:
-		f.outcome = forkbox.OutcomeLimited
+	default:
+		if _, met := forkbox.ResourceBehind(exit.Cause); met {
+			f.outcome = forkbox.OutcomeLimited
+		}
 	}
 	return f
 }
 
 // howItEnded says what came of a command, after its name.
 func howItEnded(exit forkbox.Exit) string {
-	met := func(r forkbox.Resource) string {
-		if exit.Limit <= 0 {
-			return "met its limit of " + string(r)
-		}
-		return fmt.Sprintf("met its limit of %s (%s)", r, forkbox.FormatLimit(r, exit.Limit))
-	}
 	switch exit.Cause {
 	case forkbox.CauseTimeout:
 		return "took too long"
@@ -167,12 +163,6 @@ func howItEnded(exit forkbox.Exit) string {
 		return "was ended: the time of its box was up"
 	case forkbox.CauseIdle:
 		return "was ended: its box was idle for too long"
-	case forkbox.CauseOOM:
-		return met(forkbox.Memory)
-	case forkbox.CausePids:
-		return met(forkbox.Pids)
-	case forkbox.CauseDisk:
-		return met(forkbox.Disk)
 	case forkbox.CauseStopped:
 		return "was stopped by " + orElse(exit.By, "somebody")
 	case forkbox.CauseSignalled:
@@ -180,7 +170,17 @@ func howItEnded(exit forkbox.Exit) string {
 	case forkbox.CauseNotRun:
 		return "could not be started: " + line(exit.Why)
 	}
+	if r, met := forkbox.ResourceBehind(exit.Cause); met {
+		return metLimit(r, exit.Limit)
+	}
 	return fmt.Sprintf("failed (exit %d)", exit.Code)
+}
+
+func metLimit(r forkbox.Resource, limit int64) string {
+	if limit <= 0 {
+		return "met its limit of " + string(r)
+	}
+	return fmt.Sprintf("met its limit of %s (%s)", r, forkbox.FormatLimit(r, limit))
 }
 
 func orElse(text, other string) string {

@@ -27,9 +27,10 @@ func (p *Provider) Holds() map[forkbox.Resource]forkbox.Holding {
 		maps.Copy(holds, cgroup.NotHeld(p.noGroups))
 	}
 	holds[forkbox.Disk], holds[forkbox.Inodes] = p.store.Quota()
-	own := forkbox.Holding{How: forkbox.Enforced}
-	for _, r := range []forkbox.Resource{forkbox.Files, forkbox.Kept, forkbox.Timeout, forkbox.TTL, forkbox.Idle, forkbox.Bandwidth, forkbox.Connections} {
-		holds[r] = own
+	for _, r := range forkbox.Resources {
+		if !r.OfHost() {
+			holds[r] = forkbox.Holding{How: forkbox.Enforced}
+		}
 	}
 	return holds
 }

@@ -98,10 +98,7 @@ func unswapped(l forkbox.Limits) forkbox.Limits {
 	return l
 }
 
-var byGroup = []forkbox.Resource{
-	forkbox.CPUs, forkbox.Memory, forkbox.Swap, forkbox.Pids,
-	forkbox.ReadBytes, forkbox.WriteBytes, forkbox.ReadOps, forkbox.WriteOps,
-}
+var byGroup = forkbox.ResourcesHeldBy(forkbox.HeldByGroup)
 
 // disowned has what init is given of a group be nobody's in the box.
 func disowned(e *cgroup.Entry, err error) (*cgroup.Entry, error) {

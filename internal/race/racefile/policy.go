@@ -2,7 +2,6 @@ package racefile
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -48,7 +47,7 @@ func (p *page) limits(into *forkbox.Limits) field {
 
 func (p *page) limit(into forkbox.Limits, x pair, at string) {
 	r := forkbox.Resource(x.key.Value)
-	if !slices.Contains(forkbox.Resources, r) {
+	if !r.Known() {
 		known := make([]string, len(forkbox.Resources))
 		for i, r := range forkbox.Resources {
 			known[i] = string(r)
