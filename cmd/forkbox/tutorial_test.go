@@ -56,17 +56,25 @@ func personDir(t *testing.T) string {
 	return dir
 }
 
-// docsPage reads a page of docs/, which is two directories up, or one where a
-// test binary runs on its own.
-func docsPage(t *testing.T, name string) string {
+// docsDir is two directories up, or one where a test binary runs on its own.
+func docsDir(t *testing.T) string {
 	t.Helper()
 	for _, dir := range []string{"../../docs", "../docs"} {
-		if page, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
-			return string(page)
+		if _, err := os.Stat(dir); err == nil {
+			return dir
 		}
 	}
-	t.Fatalf("docs/%s is not beside the test", name)
+	t.Fatal("docs/ is not beside the test")
 	return ""
+}
+
+func docsPage(t *testing.T, name string) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(docsDir(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
 }
 
 // consoleStep is a command of a page and what the page says it prints.
@@ -89,9 +97,9 @@ func consoleSteps(page string, root bool) (steps []consoleStep) {
 			inside = false
 		case inside && strings.HasPrefix(text, "$ "):
 			steps = append(steps, consoleStep{command: text[2:]})
-		case inside && strings.HasPrefix(text, "> "):
+		case inside && last >= 0 && strings.HasPrefix(text, "> "):
 			steps[last].command += "\n" + text[2:]
-		case inside:
+		case inside && last >= 0:
 			steps[last].prints += line
 		}
 		above = text
