@@ -63,6 +63,8 @@ var allowed = map[string][]string{
 	"/internal/provider/native":      {"", "/internal/linux", "/internal/nofile", "/internal/hostload", "/internal/wire", "/internal/storage/layers", "/internal/storage/change", "/internal/secrets", "/internal/execlog", "/internal/freezer", "/internal/cgroup", "/internal/storage/pool", "/internal/storage/oci"},
 	"/cmd/forkbox":                   {"*"},
 	"/scripts/bench":                 {"", "/client"},
+	"/scripts/recording":             {},
+	"/scripts/release":               {},
 	"/scripts/vm":                    {"/scripts/vm/plan"},
 	"/scripts/vm/init":               {"/scripts/vm/plan"},
 	"/scripts/vm/plan":               {},
