@@ -8,16 +8,19 @@ TOOL := go tool -modfile=tools/go.mod
 
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test test-fast soak test-vm lint check bench install clean deps man
+.PHONY: help build demo recording test test-fast soak test-vm lint check bench bench-record bench-compare release install clean deps man
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 build: ## bin/forkbox, one static binary
 	go build $(GOFLAGS_BUILD) -o bin/forkbox ./cmd/forkbox
 
 demo: build ## break a copy of this machine; then race three fixes, land the right one, undo it
 	@scripts/demo bin/forkbox
+
+recording: build ## docs/demo.svg, from commands that are run for it
+	go run ./scripts/recording -forkbox bin/forkbox -o docs/demo.svg
 
 deps: ## what the tests and the benchmark need from the distribution
 	@scripts/deps
@@ -45,6 +48,16 @@ bench: deps build ## against the bare system, bubblewrap and a container engine
 	@mkdir -p bench
 	go run ./scripts/bench -forkbox bin/forkbox -json bench/results.json | tee bench/results.txt
 
+bench-record: deps build ## add a line to bench/history.jsonl, for a release: the short cases, × bubblewrap
+	go run ./scripts/bench -forkbox bin/forkbox -only short -record $(VERSION)
+
+bench-compare: deps build ## the short cases beside the last line of bench/history.jsonl; fails if one is slower by a tenth
+	go run ./scripts/bench -forkbox bin/forkbox -only short -compare
+
+DIST ?= dist
+release: ## archives, checksums and bills of materials in dist/: VERSION=v1.2.3 TARGETS=linux/amd64,linux/arm64
+	go run ./scripts/release -version $(VERSION) -out $(DIST) $(if $(TARGETS),-targets $(TARGETS)) -- $(GOFLAGS_BUILD)
+
 man: build ## the manual page, as bin/forkbox.1
 	bin/forkbox man > bin/forkbox.1
 
@@ -55,4 +68,4 @@ install: build ## /usr/local/bin, man pages and completions
 	bin/forkbox completion bash > $(DESTDIR)/usr/local/share/bash-completion/completions/forkbox
 
 clean: ## what was built
-	rm -rf bin bench
+	rm -rf bin dist bench/results.*

@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -38,6 +37,9 @@ func run() error {
 	out := flag.String("json", "", "also write the results here")
 	rounds := flag.Int("rounds", 100, "rounds of the short cases")
 	only := flag.String("only", "", "measure only this part: short, engines, burst, memory, growth, changes, snapshots, limits, net or race")
+	history := flag.String("history", "bench/history.jsonl", "what -record adds to and -compare reads")
+	record := flag.String("record", "", "add the ratios to the history, as those of this version")
+	compare := flag.Bool("compare", false, "compare the ratios with the last line of the history, and fail where one is slower by more than a tenth")
 	flag.Parse()
 	path, err := filepath.Abs(*binary)
 	if err != nil {
@@ -62,12 +64,34 @@ func run() error {
 	}
 	r.judge()
 	r.print(os.Stdout)
-	if *out == "" {
+	if *out != "" {
+		if err := r.write(*out); err != nil {
+			return err
+		}
+	}
+	return remember(r, *history, *record, *compare)
+}
+
+// remember compares with the history before it adds to it.
+func remember(r *report, history, version string, compare bool) error {
+	if version == "" && !compare {
 		return nil
 	}
-	raw, err := json.MarshalIndent(r, "", "  ")
+	now, err := newRelease(version, r)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(*out, append(raw, '\n'), 0o644)
+	if compare {
+		last, err := lastRelease(history)
+		if err != nil {
+			return err
+		}
+		if err := compareReleases(os.Stdout, last, now); err != nil {
+			return err
+		}
+	}
+	if version == "" {
+		return nil
+	}
+	return recordRelease(history, now)
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -114,4 +116,12 @@ func (r *report) print(w io.Writer) {
 		fmt.Fprintf(t, "%s\t%.2f %s\tat most %.2f\t%s\n", g.Name, g.Have, g.Unit, g.Want, verdict)
 	}
 	t.Flush()
+}
+
+func (r *report) write(path string) error {
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(raw, '\n'), 0o644)
 }

@@ -23,11 +23,11 @@ func (s *suite) furnish(ctx context.Context) error {
 	if _, err := output(ctx, "scripts/test-user", otherUser); err != nil {
 		return err
 	}
-	for _, dir := range []string{"docs", "examples"} {
-		if _, err := output(ctx, "cp", "-r", dir, s.path(dir)); err != nil {
+	for _, part := range []string{"docs", "examples", "README.md"} {
+		if _, err := output(ctx, "cp", "-r", part, s.path(part)); err != nil {
 			return err
 		}
-		if _, err := output(ctx, "chmod", "-R", "a+rX", s.path(dir)); err != nil {
+		if _, err := output(ctx, "chmod", "-R", "a+rX", s.path(part)); err != nil {
 			return err
 		}
 	}
