@@ -10,7 +10,7 @@ import (
 
 // unconfirmed are the checks that are to be run for the n-th time: they have
 // passed, but only once, or in one of two runs.
-func (b *bench) unconfirmed(run int) (list []int) {
+func (b *lane) unconfirmed(run int) (list []int) {
 	for n, c := range b.entry(b.i).Checks {
 		if !b.spec.Checks[n].Once && len(c.Runs) == run-1 && (run == 2 && c.Passed || run == 3 && halfway(c)) {
 			list = append(list, n)
@@ -25,12 +25,12 @@ func halfway(c forkbox.Checked) bool { return len(c.Runs) == 2 && c.Flaky }
 
 // isHalfway says whether the approach was confirming something when its daemon
 // died.
-func (b *bench) isHalfway() bool { return slices.ContainsFunc(b.entry(b.i).Checks, halfway) }
+func (b *lane) isHalfway() bool { return slices.ContainsFunc(b.entry(b.i).Checks, halfway) }
 
 // confirm runs the checks again that have passed only once, until there is a
 // majority. Each run counts, and is noted when it ends: one that fails is not
 // made good by another that passes.
-func (b *bench) confirm(ctx context.Context) error {
+func (b *lane) confirm(ctx context.Context) error {
 	for run := 2; run <= checkRuns; run++ {
 		list := b.unconfirmed(run)
 		if len(list) == 0 {
@@ -46,9 +46,9 @@ func (b *bench) confirm(ctx context.Context) error {
 // repeat runs checks once more. What checks have written may have them fail, so
 // where that can be, the box is as its steps left it before, and all are run in
 // their order: one may need what another wrote.
-func (b *bench) repeat(ctx context.Context, list []int, run int) error {
+func (b *lane) repeat(ctx context.Context, list []int, run int) error {
 	kind, which := "check", list
-	switch clean, err := b.refreshed(ctx, list, run); {
+	switch clean, err := b.refresh(ctx, list, run); {
 	case err != nil:
 		return err
 	case clean:
@@ -74,9 +74,9 @@ func all(n int) (list []int) {
 	return list
 }
 
-// refreshed has the box be as its steps left it, and says whether it is. An
-// earlier daemon may have begun with that run, in the one way or the other.
-func (b *bench) refreshed(ctx context.Context, list []int, run int) (clean bool, err error) {
+// refresh rolls the box back to what its steps left, and says whether it is
+// that now. An earlier daemon may have begun this run, refreshed or not.
+func (b *lane) refresh(ctx context.Context, list []int, run int) (clean bool, err error) {
 	if _, began := b.known[b.label("clean", 0, run)]; began {
 		return true, nil
 	}
@@ -97,15 +97,15 @@ func (b *bench) refreshed(ctx context.Context, list []int, run int) (clean bool,
 // canRefresh says whether the box can be as its steps left it without anything
 // being missed: something that they have started would end, and what a check
 // wrote that is run only once may be what others need.
-func (b *bench) canRefresh(ctx context.Context) bool {
+func (b *lane) canRefresh(ctx context.Context) bool {
 	if slices.ContainsFunc(b.spec.Checks, func(c forkbox.RaceCheck) bool { return c.Once }) {
 		return false
 	}
 	return !b.occupied(ctx)
 }
 
-// confirmLeader has the one who leads confirm what it passed only once, until
-// the leader is one who has.
+// confirmLeader checks the leader again in what it passed only once, until the
+// leader is one that is confirmed.
 func (r *race) confirmLeader() {
 	for range 2 * len(r.spec.Approaches) {
 		b := r.toConfirm()
@@ -123,12 +123,12 @@ func (r *race) confirmLeader() {
 			b.settle()
 			return
 		}
-		r.phase(b.i, forkbox.PhaseChecking)
+		r.setPhase(b.i, forkbox.PhaseChecking)
 		err := b.confirm(r.trial)
 		if err != nil && r.closing() {
 			return
 		}
-		b.meter.look(b)
+		b.meter.update(b)
 		b.settle()
 		if err != nil {
 			r.note("the checks of " + name + " could not be repeated: " + line(b.blame(r.trial, err).Error()))
@@ -137,10 +137,10 @@ func (r *race) confirmLeader() {
 	}
 }
 
-// toConfirm is who is to be checked again: one that was when its daemon died, or
-// the one who leads and has passed something only once. It is nil when there is
-// nobody.
-func (r *race) toConfirm() *bench {
+// toConfirm is the lane that is to be checked again: one that was when its
+// daemon died, or the leader where it has passed something only once. It is nil
+// when there is none.
+func (r *race) toConfirm() *lane {
 	for _, b := range r.tries {
 		if b != nil && b.isHalfway() {
 			return b
@@ -155,7 +155,7 @@ func (r *race) toConfirm() *bench {
 }
 
 // settle has the outcome be what all runs of the checks say.
-func (b *bench) settle() {
+func (b *lane) settle() {
 	f := b.verdict()
 	b.edit(b.i, func(e *forkbox.Entry) { e.Phase, e.Outcome, e.Why = forkbox.PhaseDone, f.outcome, f.why })
 }
@@ -163,7 +163,7 @@ func (b *bench) settle() {
 // judgeAnew makes the outcome of an approach that an earlier daemon has judged
 // from the runs that it noted: it may have died between the two. One that is
 // halfway is still to be confirmed.
-func (b *bench) judgeAnew() {
+func (b *lane) judgeAnew() {
 	e := b.entry(b.i)
 	switch e.Outcome {
 	case forkbox.OutcomePassed, forkbox.OutcomeFlaky, forkbox.OutcomeFailed:

@@ -3,6 +3,7 @@ package race
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -13,8 +14,8 @@ import (
 
 // run is a race from its beginning to its end.
 func (r *race) run() {
-	err := r.course()
-	r.letGo()
+	err := r.tryAndJudge()
+	r.endContexts()
 	if errors.Is(err, errClosing) || r.closing() {
 		r.keepEntries() // the next daemon goes on
 	} else {
@@ -29,15 +30,16 @@ func (r *race) run() {
 	if r.closing() {
 		return
 	}
-	r.inBackground(r.rest)
+	r.inBackground(r.restBoxes)
 	if prune {
 		r.inBackground(func() { r.prune(r.who) })
 	}
 }
 
-// course is all that is tried and judged. An error is why there is no verdict.
-func (r *race) course() error {
-	if err := r.setup(); err != nil {
+// tryAndJudge runs the approaches and judges them. An error is why there is no
+// verdict.
+func (r *race) tryAndJudge() error {
+	if err := r.runSetup(); err != nil {
 		return err
 	}
 	defer r.restoreAll() // also where it was cancelled or given up: any box may land
@@ -77,13 +79,12 @@ func (r *race) tryAll() {
 	all.Wait()
 }
 
-// shuffled is the order in which chance lets n of them come: the same for the
-// same seed and turn.
+// shuffled is a random order of n, the same for the same seed and turn.
 func shuffled(n int, seed int64, turn uint64) []int {
 	return rand.New(rand.NewPCG(uint64(seed), turn)).Perm(n)
 }
 
-// conclude records how a race ended, and tells whoever follows.
+// conclude records how a race ended, and tells its followers.
 func (r *race) conclude(err error) {
 	rec := r.record()
 	switch {
@@ -94,7 +95,7 @@ func (r *race) conclude(err error) {
 	default:
 		rec.State, rec.Why = forkbox.RaceFinished, ""
 		rec.Entries, rec.Winner, rec.Verdict = rank.Rank(r.spec, rec.Entries)
-		rec.Notes = append(rec.Notes, r.drifted()...)
+		rec.Notes = append(rec.Notes, r.describeDrift()...)
 	}
 	rec.Ended = r.now()
 	for i, e := range rec.Entries { // those that were never tried
@@ -127,19 +128,19 @@ func explain(err error) string {
 	return text
 }
 
-// restAfter is how long the boxes of a race outlive it: whoever waits for the
-// race hears of its end first.
+// restAfter is how long the boxes of a race outlive it: a client that waits for
+// the race hears of its end first.
 const restAfter = 50 * time.Millisecond
 
-// rest stops the boxes that are done with: the race does not wait for it. Who
-// lands one of them already, and runs its checks again, comes first. After a
-// crash [Races.Resume] does it.
-func (r *race) rest() {
+// restBoxes stops the boxes that are done with, in the background. A landing
+// that runs the checks of one again comes first. After a crash [Races.Resume]
+// does it.
+func (r *race) restBoxes() {
 	select {
 	case <-time.After(restAfter):
 	case <-r.Races.ctx.Done():
 	}
-	done, err := r.turn(r.Races.ctx, r.id)
+	done, err := r.takeTurn(r.Races.ctx, r.id)
 	if err != nil {
 		return
 	}
@@ -151,4 +152,147 @@ func (r *race) rest() {
 		}
 	}
 	all.Wait()
+}
+
+// fate is what became of an attempt.
+type fate struct {
+	outcome forkbox.Outcome
+	why     string
+	failed  bool // a step of it did: it may be tried again
+	lost    bool // its box was: it begins anew
+	left    bool // to the next daemon
+}
+
+// fateOf is what an error makes of an attempt.
+func fateOf(err error) fate {
+	f := fate{outcome: forkbox.OutcomeError, why: explain(err)}
+	switch {
+	case errors.Is(err, errCancelled), errors.Is(err, errNotNeeded):
+		f.outcome = forkbox.OutcomeCancelled
+	case errors.Is(err, errDeadline):
+		f.outcome = forkbox.OutcomeTimedOut
+	case errors.Is(err, errLost):
+		f.lost = true
+	case errors.Is(err, errClosing):
+		f.left = true
+	}
+	return f
+}
+
+// mostLost is how often an approach begins anew because its box was lost,
+// before the owner should look at the host.
+const mostLost = 3
+
+// try has an approach run until it is judged, or out of the race.
+func (r *race) try(i int) {
+	if r.entry(i).Outcome != "" { // before the daemon died
+		b := r.takeFound(i)
+		if r.setLane(i, b); b != nil {
+			b.judgeAnew()
+		}
+		return
+	}
+	for lost := 0; ; {
+		b, f := r.attemptOnce(i)
+		r.setLane(i, b)
+		switch {
+		case f.left || r.closing():
+			return
+		case f.lost && lost < mostLost:
+			lost++
+		case f.failed && r.entry(i).Attempt <= r.spec.Retries && r.trial.Err() == nil:
+		default:
+			r.recordEnd(i, b, f)
+			return
+		}
+		if err := r.beginAnew(i, b, f); err != nil {
+			r.recordEnd(i, b, fateOf(err))
+			return
+		}
+	}
+}
+
+// setLane notes the box of an approach.
+func (r *race) setLane(i int, b *lane) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tries[i] = b
+}
+
+// attemptOnce runs an approach once.
+func (r *race) attemptOnce(i int) (*lane, fate) {
+	b, err := r.findOrMakeLane(i)
+	if err != nil {
+		f := fateOf(r.blame(r.trial, err))
+		if f.outcome == forkbox.OutcomeTimedOut {
+			f.why = "the race's deadline came before there was room for it"
+		}
+		return b, f
+	}
+	f, err := b.run(r.trial)
+	if err != nil {
+		if f = fateOf(r.blame(r.trial, err)); f.outcome == forkbox.OutcomeTimedOut {
+			f.why = "the race's deadline came before its " + tardy(r.entry(i).Phase)
+		}
+	}
+	return b, f
+}
+
+// tardy is what an approach had not done yet.
+func tardy(p forkbox.Phase) string {
+	if p == forkbox.PhaseChecking {
+		return "checks had ended"
+	}
+	return "steps had ended"
+}
+
+// beginAnew has an approach begin again. That is written down before its box goes:
+// the next daemon must not take what is left of it for a new one.
+func (r *race) beginAnew(i int, b *lane, f fate) error {
+	r.say(fmt.Sprintf("%s begins anew: %s", r.spec.Approaches[i].Name, f.why))
+	r.edit(i, func(e *forkbox.Entry) {
+		attempt := e.Attempt
+		if f.failed {
+			attempt++
+		}
+		*e = forkbox.Entry{Name: e.Name, Phase: forkbox.PhaseWaiting, Attempt: attempt, Started: e.Started}
+	})
+	if err := r.keepNow(); err != nil {
+		return err
+	}
+	r.setLane(i, nil)
+	return b.remove()
+}
+
+// recordEnd records what became of an approach.
+func (r *race) recordEnd(i int, b *lane, f fate) {
+	good := f.outcome == forkbox.OutcomePassed || f.outcome == forkbox.OutcomeFlaky
+	if b != nil && !good {
+		b.leaveBox(f)
+	}
+	waits := good && len(r.spec.Metrics) > 0 && r.spec.Stop != forkbox.StopFirstPass
+	r.edit(i, func(e *forkbox.Entry) {
+		e.Outcome, e.Why, e.Phase, e.Ended = f.outcome, f.why, forkbox.PhaseDone, r.now()
+		if waits {
+			e.Phase = forkbox.PhaseMeasuring
+		}
+		if b != nil {
+			cpu, peak := b.meter.used()
+			e.CPU, e.MemoryPeak = max(e.CPU, cpu), max(e.MemoryPeak, peak)
+		}
+	})
+	if b != nil {
+		r.mu.Lock()
+		b.judged = true
+		r.mu.Unlock()
+	}
+}
+
+// leaveBox stops the box of an approach that is out of the race.
+func (b *lane) leaveBox(f fate) {
+	if f.outcome == forkbox.OutcomeCancelled || f.outcome == forkbox.OutcomeTimedOut {
+		b.meter.update(b)
+		b.halt() // its command may go on
+	}
+	b.restore()
 }

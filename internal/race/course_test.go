@@ -321,13 +321,13 @@ func TestCheckThatSpoilsItsBoxIsNotFlaky(t *testing.T) {
 	}
 }
 
-// When a race has ended its boxes come to rest, but not while somebody lands
+// When a race has ended its boxes come to rest, but not while the owner lands
 // one: that may run its checks again.
 func TestBoxesRestAfterALanding(t *testing.T) {
 	w := newWorld(t, map[string]script{"good": write("f", "good")})
 	rec, err := w.Start(context.Background(), ada, forkbox.RaceSpec{Name: "r", Approaches: approaches("a=good")})
 	check(t, err)
-	landed, err := w.turn(context.Background(), rec.ID)
+	landed, err := w.takeTurn(context.Background(), rec.ID)
 	check(t, err)
 	w.ended(rec.ID)
 	time.Sleep(3 * restAfter)

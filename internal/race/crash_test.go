@@ -161,7 +161,7 @@ func TestPromiseACancelledRaceStaysCancelled(t *testing.T) {
 		now, err := w.find(context.Background(), ada, rec.ID)
 		check(t, err)
 		if now.State == forkbox.RaceRunning && now.Why != cancelling {
-			// It died before anybody could know. Who cancels asks again.
+			// It died before a client could know. The client cancels again.
 			_, err = w.Cancel(context.Background(), ada, rec.ID)
 			check(t, err)
 		}

@@ -11,10 +11,10 @@ const (
 	shownDrift = 5      // paths that a note names
 )
 
-// drifted says, for people, whether files in the race's directory changed while
+// describeDrift says, for people, whether files in the race's directory changed while
 // it ran: approaches may have seen different bytes. Boxes that do not lie over
 // reality see nothing of that.
-func (r *race) drifted() []string {
+func (r *race) describeDrift() []string {
 	rec := r.record()
 	dir := r.spec.Start.Dir
 	if r.boxes.Workspace(dir) == "" || !r.overReality() {

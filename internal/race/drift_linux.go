@@ -13,9 +13,10 @@ import (
 )
 
 // changedSince finds files below dir that changed at or after a moment, and
-// directories that something was taken out of then, or put into, of the first so
-// many that it comes to. cut says that it did not come to all of them. It looks only where who may: the names of
-// other people's files are not for everybody who starts a race there.
+// directories that something was taken out of then, or put into, of the first
+// so many that it comes to. cut says that it did not come to all of them. It
+// looks only where who may: the names of other users' files are not for every
+// owner of a race there.
 func changedSince(dir string, who forkbox.Owner, since time.Time, most int, deadline time.Time) (paths []string, more, cut bool) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -61,7 +62,7 @@ func changedSince(dir string, who forkbox.Owner, since time.Time, most int, dead
 	return append(paths, unexplained(dirs, paths)...), more, cut
 }
 
-// reachable says whether somebody may get to a directory at all.
+// reachable says whether the owner may get to a directory at all.
 func reachable(dir string, who forkbox.Owner) bool {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -86,8 +87,8 @@ func status(d fs.DirEntry) (*syscall.Stat_t, bool) {
 	return st, ok
 }
 
-// enter says whether to look into a directory. What git writes there while
-// somebody looks at a work tree says nothing about the files, and other
+// enter says whether to look into a directory. What git writes there while a
+// program looks at a work tree says nothing about the files, and other
 // filesystems may be anything.
 func enter(name string, st *syscall.Stat_t, dev uint64, who forkbox.Owner) error {
 	base := filepath.Base(name)
@@ -97,7 +98,7 @@ func enter(name string, st *syscall.Stat_t, dev uint64, who forkbox.Owner) error
 	return nil
 }
 
-// may says whether the mode of a directory lets somebody list it (4) or get
+// may says whether the mode of a directory lets the owner list it (4) or get
 // through it (1).
 func may(st *syscall.Stat_t, who forkbox.Owner, what uint32) bool {
 	mode := st.Mode

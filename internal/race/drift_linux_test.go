@@ -56,7 +56,7 @@ func TestChangedSince(t *testing.T) {
 	}
 }
 
-// Names of files are not for everybody who starts a race.
+// Names of files are not for every owner of a race.
 func TestPromise8ChangedFilesOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	check(t, os.Chmod(dir, 0o700))

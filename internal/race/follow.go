@@ -8,8 +8,8 @@ import (
 )
 
 // Follow tells what happens in a race: first all that there is, and last how it
-// ended. Nobody waits for who follows slowly: they hear the latest about
-// an approach, and not every note.
+// ended. The race does not wait for a slow follower, which hears the latest
+// about an approach, and not every note.
 func (r *Races) Follow(ctx context.Context, who forkbox.Owner, ref string, yield func(forkbox.RaceEvent) error) error {
 	rec, err := r.find(ctx, who, ref)
 	if err != nil {
@@ -38,12 +38,13 @@ func (r *Races) tellEnded(ctx context.Context, who forkbox.Owner, id string, yie
 	return nil
 }
 
-// audience is who follows a race. The race's mu guards it.
+// audience is the followers of a race, and what they watch. The race's mu
+// guards it.
 type audience struct {
 	followers map[*follower]bool
 	present   map[int]*performance // what runs now, by approach
 	watching  context.CancelFunc   // ends the watch over output and usage
-	watch     context.Context      // nil while nobody follows
+	watch     context.Context      // nil without followers
 	last      *forkbox.RaceEvent   // the end, when it has been told
 }
 
@@ -53,12 +54,12 @@ func (a *audience) init() {
 
 func (a *audience) followed() bool { return len(a.followers) > 0 }
 
-// join makes somebody a follower.
-func (r *race) join() *follower {
+// join adds a follower.
+func (r *scorecard) join() *follower {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := &follower{wake: make(chan struct{}, 1), latest: map[topic]int{}}
-	rec := r.copied()
+	rec := r.copyRecord()
 	f.push(r.event(forkbox.RaceEvent{Kind: forkbox.RaceBegins, Record: &rec}))
 	if r.last != nil {
 		f.push(*r.last)
@@ -71,7 +72,7 @@ func (r *race) join() *follower {
 	return f
 }
 
-func (r *race) leave(f *follower) {
+func (r *scorecard) leave(f *follower) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.followers, f)
@@ -80,13 +81,13 @@ func (r *race) leave(f *follower) {
 	}
 }
 
-func (r *race) event(e forkbox.RaceEvent) forkbox.RaceEvent {
+func (r *scorecard) event(e forkbox.RaceEvent) forkbox.RaceEvent {
 	e.Race, e.Time = r.id, r.now()
 	return e
 }
 
 // tell has all followers hear something. The caller holds mu.
-func (r *race) tell(e forkbox.RaceEvent) {
+func (r *scorecard) tell(e forkbox.RaceEvent) {
 	if !r.followed() {
 		return
 	}
@@ -96,18 +97,18 @@ func (r *race) tell(e forkbox.RaceEvent) {
 	}
 }
 
-// tellEnd is the last that anybody hears.
-func (r *race) tellEnd() {
+// tellEnd tells the last event.
+func (r *scorecard) tellEnd() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	rec := r.copied()
+	rec := r.copyRecord()
 	e := r.event(forkbox.RaceEvent{Kind: forkbox.RaceEnds, Record: &rec})
 	r.last = &e
 	r.tell(e)
 	r.endWatch()
 }
 
-// follower is one who follows, and what they have not heard yet.
+// follower is one client that follows, with what it has not heard yet.
 type follower struct {
 	mu     sync.Mutex
 	queue  []forkbox.RaceEvent
@@ -127,8 +128,8 @@ const mostQueued = 256
 
 // push has an event wait. What tells all about an approach takes the place of
 // what told so before, unless the approach has come further meanwhile: each
-// holds a whole entry, with all values that were measured so far, and who never
-// reads would have the daemon keep thousands of them.
+// holds a whole entry, with all values that were measured so far, and for a
+// follower that never reads the daemon would keep thousands of them.
 func (f *follower) push(e forkbox.RaceEvent) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -50,8 +50,8 @@ func TestFollowersHearAll(t *testing.T) {
 	}
 }
 
-// Who does not listen holds nobody up, and hears of everything but what was said
-// again since.
+// A follower that does not listen holds up no other, and hears of everything
+// but what was said again since.
 func TestSlowFollower(t *testing.T) {
 	f := &follower{wake: make(chan struct{}, 1), latest: map[topic]int{}}
 	entry := func(n int) forkbox.RaceEvent {
@@ -97,7 +97,7 @@ func TestFollowersLeave(t *testing.T) {
 	live.mu.Lock()
 	defer live.mu.Unlock()
 	if live.followed() || live.watch != nil {
-		t.Error("somebody still looks at what it prints")
+		t.Error("its output is still watched")
 	}
 }
 

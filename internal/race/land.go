@@ -26,7 +26,7 @@ func (r *Races) Apply(ctx context.Context, who forkbox.Owner, ref string, spec f
 	if err != nil {
 		return forkbox.RaceLanding{}, err
 	}
-	done, err := r.turn(ctx, rec.ID)
+	done, err := r.takeTurn(ctx, rec.ID)
 	if err != nil {
 		return forkbox.RaceLanding{}, err
 	}
@@ -45,7 +45,7 @@ type landing struct {
 	rec    forkbox.Race
 	who    forkbox.Owner
 	spec   forkbox.RaceApply
-	bench  *bench
+	lane   *lane
 	i      int // the place of what lands in the record's entries
 	result forkbox.RaceLanding
 }
@@ -61,7 +61,7 @@ func (r *Races) newLanding(ctx context.Context, who forkbox.Owner, id string, sp
 			Hint("wait for its end: forkbox race watch %s", rec.Name)
 	}
 	l := &landing{Races: r, rec: rec, who: who, spec: spec}
-	if err := l.landedBefore(ctx); err != nil {
+	if err := l.refuseLanded(ctx); err != nil {
 		return nil, err
 	}
 	if l.i, err = l.choose(); err != nil {
@@ -73,10 +73,10 @@ func (r *Races) newLanding(ctx context.Context, who forkbox.Owner, id string, sp
 // prepare finds the box of what lands.
 func (l *landing) prepare(ctx context.Context) error {
 	over := l.rec
-	over.Spec.Deadline = 0 // nobody waits for that any more
+	over.Spec.Deadline = 0 // no client waits for that any more
 	over.Entries = slices.Clone(over.Entries)
 	run := l.newRace(over)
-	run.letGo() // it does not run: only its box is used
+	run.endContexts() // it does not run: only its box is used
 	// Nor does it write: what it knows of its approaches is older than what the
 	// landing says, and would take that back.
 	run.keeping.ended = true
@@ -87,16 +87,16 @@ func (l *landing) prepare(ctx context.Context) error {
 		return forkbox.Errorf(forkbox.NotFound, "apply race", "the box of %s is gone", entry.Name).
 			Hint("run the race again: forkbox race rerun %s", l.rec.Name)
 	}
-	l.bench, l.result.Approach = run.newBench(i, 0, box), entry.Name
+	l.lane, l.result.Approach = run.newLane(i, 0, box), entry.Name
 	return nil
 }
 
 // entry is what lands, as it is recorded.
 func (l *landing) entry() forkbox.Entry { return l.rec.Entries[l.i] }
 
-// landedBefore refuses a race of which something has landed, whatever its record
+// refuseLanded refuses a race of which something has landed, whatever its record
 // says: the daemon may have died before that was written.
-func (l *landing) landedBefore(ctx context.Context) error {
+func (l *landing) refuseLanded(ctx context.Context) error {
 	for _, e := range l.rec.Entries {
 		if e.Box == "" {
 			continue
@@ -109,7 +109,7 @@ func (l *landing) landedBefore(ctx context.Context) error {
 			if !receipt.Undone.IsZero() {
 				continue
 			}
-			if err := l.landed(ctx, e.Name, receipt.ID); err != nil {
+			if err := l.recordLanded(ctx, e.Name, receipt.ID); err != nil {
 				return err
 			}
 			return forkbox.Errorf(forkbox.Exists, "apply race", "%s has landed already: receipt %s", e.Name, receipt.ID).
@@ -120,7 +120,7 @@ func (l *landing) landedBefore(ctx context.Context) error {
 }
 
 // choose finds the approach that is meant. One that has not passed is landed
-// only by somebody who says yes to that.
+// only if the caller says yes to that.
 func (l *landing) choose() (int, error) {
 	const op = "apply race"
 	name := orElse(l.spec.Approach, l.rec.Winner)
@@ -148,17 +148,17 @@ func (l *landing) choose() (int, error) {
 }
 
 // mostUpdates is how often a box is brought up to date and checked again before
-// somebody has to hold reality still.
+// the owner has to hold reality still.
 const mostUpdates = 3
 
 // run brings the box up to date where it has to be, and lands it. What lands is
 // what was checked: reality is looked at again after each check.
 func (l *landing) run(ctx context.Context) error {
-	if err := l.judged(ctx); err != nil {
+	if err := l.checkUnchanged(ctx); err != nil {
 		return err
 	}
 	for n := 0; ; n++ {
-		drifted, err := l.drift(ctx)
+		drifted, err := l.hasDrifted(ctx)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (l *landing) run(ctx context.Context) error {
 		}
 		if n == mostUpdates {
 			return forkbox.Errorf(forkbox.Conflict, "apply race", "reality keeps changing: %s was brought up to date and checked again %d times, and each time it had changed meanwhile", l.result.Approach, n).
-				Hint("apply it again when nothing else writes to %s", l.bench.box.Dir)
+				Hint("apply it again when nothing else writes to %s", l.lane.box.Dir)
 		}
 		if err := l.update(ctx); err != nil {
 			return err
@@ -177,9 +177,9 @@ func (l *landing) run(ctx context.Context) error {
 	}
 }
 
-// judged makes sure that the box is what was judged, and nothing else. No yes
-// replaces that: who wants what it is now lands the box.
-func (l *landing) judged(ctx context.Context) error {
+// checkUnchanged refuses a box that is not what was judged. No yes replaces
+// that: an owner who wants what the box is now applies the box.
+func (l *landing) checkUnchanged(ctx context.Context) error {
 	if err := l.clean(ctx, &l.rec, l.i, time.Time{}); err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (l *landing) judged(ctx context.Context) error {
 	if saved == "" {
 		return nil // nothing has judged it
 	}
-	same, err := l.boxes.StillIs(ctx, l.who, l.bench.box.ID, saved)
+	same, err := l.boxes.StillIs(ctx, l.who, l.lane.box.ID, saved)
 	if err == nil && !same {
 		err = engine.ErrAltered
 	}
@@ -197,7 +197,7 @@ func (l *landing) judged(ctx context.Context) error {
 // explain says what to do about a box that is not what was judged.
 func (l *landing) explain(err error) error {
 	const op = "apply race"
-	box, saved := l.bench.box.Name, l.entry().Saved
+	box, saved := l.lane.box.Name, l.entry().Saved
 	switch {
 	case errors.Is(err, engine.ErrAltered):
 		const why = "its box was changed since it was judged"
@@ -211,7 +211,7 @@ func (l *landing) explain(err error) error {
 	return err
 }
 
-// land has reality change.
+// land changes reality.
 func (l *landing) land(ctx context.Context) error {
 	spec := l.spec.ApplySpec
 	spec.Conflict = forkbox.Refuse // one that comes up now has not been checked
@@ -219,16 +219,17 @@ func (l *landing) land(ctx context.Context) error {
 	if spec.Message == "" {
 		spec.Message = fmt.Sprintf("%s of race %s", l.result.Approach, l.rec.Name)
 	}
-	receipt, err := l.boxes.Land(ctx, l.who, l.bench.box.ID, l.entry().Saved, spec)
+	receipt, err := l.boxes.Land(ctx, l.who, l.lane.box.ID, l.entry().Saved, spec)
 	l.result.Receipt = receipt
 	if receipt.ID == "" {
 		return l.explain(err)
 	}
-	return errors.Join(err, l.landed(context.WithoutCancel(ctx), l.result.Approach, receipt.ID))
+	return errors.Join(err, l.recordLanded(context.WithoutCancel(ctx), l.result.Approach, receipt.ID))
 }
 
-// landed records that an approach did. The boxes of the others are stale then.
-func (l *landing) landed(ctx context.Context, approach, receipt string) error {
+// recordLanded records which approach landed. The boxes of the others are stale
+// then.
+func (l *landing) recordLanded(ctx context.Context, approach, receipt string) error {
 	if l.rec.Landed != approach || l.rec.Receipt != receipt {
 		l.rec.Landed, l.rec.Receipt = approach, receipt
 		if err := l.ledger.UpdateRace(ctx, l.rec); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// What checks passed lands, and nothing that somebody did in the box since.
+// What checks passed lands, and nothing that its owner did in the box since.
 func TestBoxThatWasChangedSinceItWasJudged(t *testing.T) {
 	w, rec := landWorld(t)
 	good := entryOf(t, rec, "good")
@@ -183,9 +183,9 @@ func TestChecksOfALandingRecordNothing(t *testing.T) {
 	w, rec := landWorld(t)
 	l, err := w.newLanding(context.Background(), ada, rec.ID, forkbox.RaceApply{})
 	check(t, err)
-	check(t, l.open(context.Background()))
-	l.bench.edit(l.bench.i, func(e *forkbox.Entry) { e.Why = "older" })
-	check(t, l.bench.keepNow())
+	check(t, l.recordUpdate(context.Background()))
+	l.lane.edit(l.lane.i, func(e *forkbox.Entry) { e.Why = "older" })
+	check(t, l.lane.keepNow())
 	now, err := w.find(context.Background(), ada, rec.ID)
 	check(t, err)
 	for _, e := range now.Entries {
@@ -195,7 +195,7 @@ func TestChecksOfALandingRecordNothing(t *testing.T) {
 	}
 }
 
-// Nor does bringing it up to date make what somebody did in the box something
+// Nor does bringing it up to date make what its owner did in the box something
 // that was judged.
 func TestChangedBoxIsNotUpdated(t *testing.T) {
 	w, rec := landWorld(t)

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// mostLine is how many bytes of a line anybody is shown.
+// mostLine is how many bytes of a line are shown.
 const mostLine = 500
 
-// line is text that can be shown on a terminal whoever wrote it: one line, cut
-// where it is long, with nothing in it that a terminal obeys.
+// line is foreign text as it can be shown on a terminal: one line, cut where it
+// is long, with nothing in it that a terminal obeys.
 func line(text string) string {
 	var out strings.Builder
 	for text != "" {

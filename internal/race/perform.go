@@ -9,24 +9,23 @@ import (
 	"github.com/forkbox/forkbox/internal/race/rank"
 )
 
-// perform is what an approach does in its box: its steps, and then what judges
-// them.
-func (b *bench) perform(ctx context.Context) (fate, error) {
-	f, err := b.steps(ctx)
+// run runs the approach: its steps, and then what judges them.
+func (b *lane) run(ctx context.Context) (fate, error) {
+	f, err := b.runSteps(ctx)
 	if err != nil {
 		return f, err
 	}
-	b.meter.look(b)
+	b.meter.update(b)
 	if f.failed {
-		return f, b.size(ctx, b.box.ID)
+		return f, b.measureChange(ctx, b.box.ID)
 	}
 	if len(b.spec.Checks)+len(b.spec.Metrics) == 0 {
-		return b.unjudged(ctx)
+		return b.passUnjudged(ctx)
 	}
 	if err := b.save(ctx); err != nil {
 		return f, err
 	}
-	if err := b.size(ctx, b.box.ID+"@"+b.entry(b.i).Saved); err != nil {
+	if err := b.measureChange(ctx, b.box.ID+"@"+b.entry(b.i).Saved); err != nil {
 		return f, err
 	}
 	if err := b.protect(ctx); err != nil {
@@ -35,8 +34,8 @@ func (b *bench) perform(ctx context.Context) (fate, error) {
 	return b.judge(ctx)
 }
 
-// steps runs what the approach consists of.
-func (b *bench) steps(ctx context.Context) (fate, error) {
+// runSteps runs what the approach consists of.
+func (b *lane) runSteps(ctx context.Context) (fate, error) {
 	var spent time.Duration
 	for n, step := range b.spec.Approaches[b.i].Steps {
 		left := time.Duration(0)
@@ -45,7 +44,7 @@ func (b *bench) steps(ctx context.Context) (fate, error) {
 				return b.late(), nil
 			}
 		}
-		x, err := b.step(ctx, n, step, left)
+		x, err := b.runStep(ctx, n, step, left)
 		if err != nil {
 			return fate{}, err
 		}
@@ -63,45 +62,45 @@ func (b *bench) steps(ctx context.Context) (fate, error) {
 	return fate{}, nil
 }
 
-func (b *bench) late() fate {
+func (b *lane) late() fate {
 	return fate{
 		outcome: forkbox.OutcomeTimedOut, failed: true,
 		why: "its steps took longer than " + span(b.spec.Timeout),
 	}
 }
 
-// step runs one of them.
-func (b *bench) step(ctx context.Context, n int, step forkbox.Command, left time.Duration) (forkbox.Exec, error) {
-	b.jot(b.i, func(e *forkbox.Entry) { e.Steps = append(e.Steps, forkbox.Ran{Name: title(step)}) })
+// runStep runs one of them.
+func (b *lane) runStep(ctx context.Context, n int, step forkbox.Command, left time.Duration) (forkbox.Exec, error) {
+	b.editQuietly(b.i, func(e *forkbox.Entry) { e.Steps = append(e.Steps, forkbox.Ran{Name: title(step)}) })
 	return b.do(ctx, b.label("step", n), step, left)
 }
 
-// unjudged is for a race in which nothing judges: who is through has passed.
-// What was left running could go on to change the box.
-func (b *bench) unjudged(ctx context.Context) (fate, error) {
+// passUnjudged is for a race in which nothing judges: an approach that is
+// through has passed. What was left running could go on to change the box.
+func (b *lane) passUnjudged(ctx context.Context) (fate, error) {
 	if b.occupied(ctx) {
 		b.halt()
 	}
-	if err := b.size(ctx, b.box.ID); err != nil {
+	if err := b.measureChange(ctx, b.box.ID); err != nil {
 		return fate{}, err
 	}
-	b.jot(b.i, func(e *forkbox.Entry) { e.Score = 1 })
-	return b.arrive(fate{outcome: forkbox.OutcomePassed}), nil
+	b.editQuietly(b.i, func(e *forkbox.Entry) { e.Score = 1 })
+	return b.notePassed(fate{outcome: forkbox.OutcomePassed}), nil
 }
 
 // save keeps the box as its steps left it. After a crash it may be there
 // already, and checks may have written into the box since.
-func (b *bench) save(ctx context.Context) error {
-	s, err := b.own(ctx, stepsName(b.id), stepsMessage(b.approachName()))
+func (b *lane) save(ctx context.Context) error {
+	s, err := b.findOrMakeSnapshot(ctx, stepsName(b.id), stepsMessage(b.approachName()))
 	if err == nil {
-		b.jot(b.i, func(e *forkbox.Entry) { e.Saved, e.Unclean = s.ID, true })
+		b.editQuietly(b.i, func(e *forkbox.Entry) { e.Saved, e.Unclean = s.ID, true })
 	}
 	return err
 }
 
-// arrive is for an approach that has passed. Where the first one to do so wins,
-// the others are not needed any more.
-func (b *bench) arrive(f fate) fate {
+// notePassed notes that the approach has passed. Where the first to pass wins,
+// it ends the others.
+func (b *lane) notePassed(f fate) fate {
 	if b.spec.Stop != forkbox.StopFirstPass || f.outcome != forkbox.OutcomePassed {
 		return f
 	}
@@ -117,8 +116,8 @@ func (b *bench) arrive(f fate) fate {
 }
 
 // judge runs the checks.
-func (b *bench) judge(ctx context.Context) (fate, error) {
-	b.phase(b.i, forkbox.PhaseChecking)
+func (b *lane) judge(ctx context.Context) (fate, error) {
+	b.setPhase(b.i, forkbox.PhaseChecking)
 	for n := range b.spec.Checks {
 		if err := b.check(ctx, n); err != nil {
 			return fate{}, err
@@ -129,14 +128,14 @@ func (b *bench) judge(ctx context.Context) (fate, error) {
 			return fate{}, err
 		}
 	}
-	b.meter.look(b)
-	return b.arrive(b.verdict()), nil
+	b.meter.update(b)
+	return b.notePassed(b.verdict()), nil
 }
 
 // verdict is what the checks say.
-func (b *bench) verdict() fate {
+func (b *lane) verdict() fate {
 	outcome, score, why := rank.Judge(b.entry(b.i).Checks)
-	b.jot(b.i, func(e *forkbox.Entry) { e.Score = score })
+	b.editQuietly(b.i, func(e *forkbox.Entry) { e.Score = score })
 	return fate{outcome: outcome, why: why}
 }
 
@@ -164,7 +163,7 @@ func howItEnded(exit forkbox.Exit) string {
 	case forkbox.CauseIdle:
 		return "was ended: its box was idle for too long"
 	case forkbox.CauseStopped:
-		return "was stopped by " + orElse(exit.By, "somebody")
+		return "was stopped by " + orElse(exit.By, "its owner")
 	case forkbox.CauseSignalled:
 		return "was ended by " + orElse(exit.Signal, "a signal")
 	case forkbox.CauseNotRun:

@@ -3,6 +3,7 @@ package race
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -29,7 +30,7 @@ func (r *Races) Remove(ctx context.Context, who forkbox.Owner, ref string, force
 			return err
 		}
 	}
-	done, err := r.turn(ctx, rec.ID)
+	done, err := r.takeTurn(ctx, rec.ID)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,8 @@ const (
 )
 
 // prune forgets the oldest races of an owner who has many. Their boxes are
-// left: what is in them may be somebody's work, and retention looks after it.
+// left: what is in them may be their owner's work, and retention looks after
+// it.
 func (r *Races) prune(who forkbox.Owner) {
 	list, err := r.ledger.Races(r.ctx, &who.UID)
 	if err != nil || len(list) <= mostKept {
@@ -110,8 +112,8 @@ type turn struct {
 	users int
 }
 
-// turn waits until nobody else lands a race or removes it.
-func (r *Races) turn(ctx context.Context, id string) (done func(), err error) {
+// takeTurn waits until no other request lands or removes a race.
+func (r *Races) takeTurn(ctx context.Context, id string) (done func(), err error) {
 	r.mu.Lock()
 	t := r.landings[id]
 	if t == nil {
@@ -132,6 +134,64 @@ func (r *Races) turn(ctx context.Context, id string) (done func(), err error) {
 		return func() { <-t.token; leave() }, nil
 	case <-ctx.Done():
 		leave()
-		return nil, forkbox.Errorf(forkbox.Busy, "land race", "somebody else does, and the wait was given up: %w", ctx.Err())
+		return nil, forkbox.Errorf(forkbox.Busy, "land race", "another request lands it, and the wait was given up: %w", ctx.Err())
+	}
+}
+
+// cancelling is what the record of a race says while it is being cancelled: a
+// daemon that takes it over goes on with that, and not with the race.
+const cancelling = "it is being cancelled"
+
+// Cancel ends a race: what runs in its boxes ends, and they rest, to be looked
+// at. It returns when all is still. It can be repeated.
+func (r *Races) Cancel(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Race, error) {
+	rec, err := r.findNamed(ctx, who, "cancel race", ref)
+	if err != nil {
+		return rec, err
+	}
+	live := r.running(rec.ID)
+	if live == nil {
+		return r.Get(ctx, who, rec.ID)
+	}
+	live.wantCancelled()
+	select {
+	case <-live.over:
+	case <-ctx.Done():
+		return live.record(), forkbox.Errorf(forkbox.TimedOut, "cancel race", "what runs in its boxes is still ending: %w", ctx.Err())
+	}
+	if live.closing() {
+		return live.record(), forkbox.Errorf(forkbox.Unavailable, "cancel race", "the daemon is stopping").
+			Hint("the next one goes on with it")
+	}
+	return live.record(), nil
+}
+
+// wantCancelled has a race end, whether or not that can be written down: it may
+// be what fills the disk. Its end is written again when it has come.
+func (r *race) wantCancelled() {
+	r.mu.Lock()
+	ended := r.rec.State != forkbox.RaceRunning
+	if !ended {
+		r.rec.Why = cancelling
+	}
+	r.mu.Unlock()
+	if ended {
+		return
+	}
+	if err := r.keepRace(false); err != nil {
+		r.log.Error("cannot record that a race is cancelled: a daemon that takes it over goes on with it", "race", r.id, "error", err)
+	}
+	r.cancel(errCancelled)
+}
+
+// endEvery is how often it is tried to record the end of a race.
+const endEvery = 2 * time.Second
+
+// keepEnd records the end of a race as soon as that can be done.
+func (r *scorecard) keepEnd() {
+	for wait(r.Races.ctx, nil, endEvery) {
+		if err := r.keepRace(true); err == nil || forkbox.CodeOf(err) == forkbox.NotFound {
+			return
+		}
 	}
 }

@@ -39,7 +39,7 @@ func TestCancelCanBeRepeated(t *testing.T) {
 	eventually(t, "nothing is done any more", func() bool { return !w.Busy() })
 }
 
-// What somebody cannot see must look as if it did not exist.
+// What a user may not see must look as if it did not exist.
 func TestPromise8RacesOfOthersAreNotFound(t *testing.T) {
 	w := newWorld(t, nil)
 	bob := forkbox.Owner{UID: 1001, Name: "bob"}
@@ -59,7 +59,7 @@ func TestPromise8RacesOfOthersAreNotFound(t *testing.T) {
 	if list, err := w.List(ctx, bob); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
-	// A name is somebody's own.
+	// A name is unique for one owner only.
 	if _, err := w.Start(ctx, bob, forkbox.RaceSpec{Name: "r", Approaches: approaches("a=x")}); err != nil {
 		t.Error(err)
 	}

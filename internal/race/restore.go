@@ -25,7 +25,7 @@ func (r *race) restoreAll() {
 }
 
 // restore rolls the box back to what was saved of it. It can be repeated.
-func (b *bench) restore() {
+func (b *lane) restore() {
 	saved := b.entry(b.i).Saved
 	if saved == "" || b.restored || b.closing() {
 		return
@@ -33,9 +33,9 @@ func (b *bench) restore() {
 	b.halt()
 	if err := b.rollBack(saved); err == nil {
 		b.restored = true
-		b.jot(b.i, func(e *forkbox.Entry) { e.Unclean = false })
+		b.editQuietly(b.i, func(e *forkbox.Entry) { e.Unclean = false })
 		if b.known != nil { // a daemon that died may have left something
-			b.inBackground(func() { b.sweep(b.aside(), b.record(), b.entry(b.i), time.Time{}) })
+			b.inBackground(func() { b.sweep(b.uncancelled(), b.record(), b.entry(b.i), time.Time{}) })
 		}
 	} else if !b.gone(err) {
 		b.note(fmt.Sprintf("the box of %s still has what checks wrote: %s", b.approachName(), err))
@@ -43,13 +43,13 @@ func (b *bench) restore() {
 }
 
 // rollBack has the box be as it was saved. What checks wrote is not kept.
-func (b *bench) rollBack(saved string) error {
-	back, err := b.boxes.Rollback(b.aside(), b.who, b.box.ID, forkbox.RollbackSpec{To: saved, Force: true})
+func (b *lane) rollBack(saved string) error {
+	back, err := b.boxes.Rollback(b.uncancelled(), b.who, b.box.ID, forkbox.RollbackSpec{To: saved, Force: true})
 	if err != nil {
 		return err
 	}
 	b.inBackground(func() {
-		err := b.boxes.RemoveSnapshot(b.aside(), b.who, b.box.ID+"@"+back.Kept.ID, false)
+		err := b.boxes.RemoveSnapshot(b.uncancelled(), b.who, b.box.ID+"@"+back.Kept.ID, false)
 		if err != nil && !b.gone(err) {
 			b.log.Warn("cannot remove what checks wrote", "race", b.id, "box", b.box.ID, "error", err)
 		}
@@ -81,7 +81,7 @@ func (r *Races) cleanRace(ctx context.Context, who forkbox.Owner, id string) err
 	if r.running(id) != nil {
 		return nil
 	}
-	done, err := r.turn(ctx, id)
+	done, err := r.takeTurn(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (r *Races) cleanRace(ctx context.Context, who forkbox.Owner, id string) err
 	rec := found[0]
 	for i := range rec.Entries {
 		if used, _ := r.used(ctx, who, rec.Entries[i].Box, time.Time{}); used {
-			continue // somebody works in it; it is asked about when it is to land
+			continue // its owner works in it; they are asked when it is to land
 		}
 		err = errors.Join(err, r.clean(ctx, &rec, i, time.Time{}))
 	}
@@ -101,8 +101,8 @@ func (r *Races) cleanRace(ctx context.Context, who forkbox.Owner, id string) err
 }
 
 // clean has the box of an approach be what was judged, where the record says
-// that it may not be. What somebody did in it since then is kept. The caller has
-// the race's turn.
+// that it may not be. What its owner did in it since then is kept. The caller
+// has the race's turn.
 func (r *Races) clean(ctx context.Context, rec *forkbox.Race, i int, since time.Time) error {
 	e := rec.Entries[i]
 	if !e.Unclean || e.Saved == "" || e.Box == "" {
@@ -127,7 +127,7 @@ func (r *Races) clean(ctx context.Context, rec *forkbox.Race, i int, since time.
 }
 
 // rollBackTo has a box be a snapshot of it. What it was is forgotten, unless it
-// is somebody's work: then it is kept, and what they run is not ended.
+// is the owner's work: then it is kept, and what they run is not ended.
 func (r *Races) rollBackTo(ctx context.Context, who forkbox.Owner, box, snapshot string, work bool) error {
 	back, err := r.boxes.Rollback(ctx, who, box, forkbox.RollbackSpec{To: snapshot, Force: !work})
 	if err == nil && !work {
@@ -143,7 +143,7 @@ func (r *Races) amend(ctx context.Context, rec *forkbox.Race, i int, change func
 	return r.ledger.UpdateRace(context.WithoutCancel(ctx), *rec)
 }
 
-// used says whether somebody has run something in a box of a race since then.
+// used says whether the owner has run something in a box of a race since then.
 func (r *Races) used(ctx context.Context, who forkbox.Owner, box string, since time.Time) (bool, error) {
 	if box == "" {
 		return false, nil
@@ -161,9 +161,9 @@ func pointName(race string) string  { return "point-" + race }
 func stepsMessage(approach string) string  { return "what the steps of " + approach + " left" }
 func syncedMessage(approach string) string { return approach + ", brought up to date" }
 
-// sweep removes the snapshots that a race, or its rollbacks, made in a box and a
-// daemon that died did not remove, but for what was judged. Where somebody used
-// the box, what a rollback kept may be their work.
+// sweep removes the snapshots that a race, or its rollbacks, made in a box and
+// a daemon that died did not remove, but for what was judged. Where the owner
+// used the box, what a rollback kept may be their work.
 func (r *Races) sweep(ctx context.Context, rec forkbox.Race, e forkbox.Entry, since time.Time) {
 	list, err := r.ledger.Snapshots(ctx, e.Box)
 	if used, usedErr := r.used(ctx, rec.Owner, e.Box, since); err != nil || usedErr != nil || used {
@@ -195,11 +195,12 @@ func (r *Races) forget(ctx context.Context, who forkbox.Owner, box, snapshot str
 	}
 }
 
-// own makes a snapshot of the race's own, or finds the one that was made before
-// a crash. A name that is taken, by whomever, means nothing.
-func (b *bench) own(ctx context.Context, name, message string) (s forkbox.Snapshot, err error) {
+// findOrMakeSnapshot makes a snapshot of the race's own, or finds the one that
+// was made before a crash. The owner may have taken the name for another: that
+// one is not used.
+func (b *lane) findOrMakeSnapshot(ctx context.Context, name, message string) (s forkbox.Snapshot, err error) {
 	if b.known != nil {
-		list, err := b.ledger.Snapshots(b.aside(), b.box.ID)
+		list, err := b.ledger.Snapshots(b.uncancelled(), b.box.ID)
 		if err != nil {
 			return s, err
 		}
@@ -209,10 +210,10 @@ func (b *bench) own(ctx context.Context, name, message string) (s forkbox.Snapsh
 			}
 		}
 	}
-	return b.newOwn(ctx, name, message)
+	return b.makeSnapshot(ctx, name, message)
 }
 
-func (b *bench) newOwn(ctx context.Context, name, message string) (s forkbox.Snapshot, err error) {
+func (b *lane) makeSnapshot(ctx context.Context, name, message string) (s forkbox.Snapshot, err error) {
 	for n := 1; n <= mostNames; n++ {
 		spec := forkbox.SnapshotSpec{Name: name, Message: message}
 		if n > 1 {

@@ -63,7 +63,7 @@ func TestBoxThatCouldNotBeRestored(t *testing.T) {
 	}
 }
 
-// What somebody did in a box after a daemon died there is not thrown away.
+// What the owner did in a box after a daemon died there is not thrown away.
 func TestRestoringKeepsTheWorkOfOthers(t *testing.T) {
 	w, rec := landWorld(t)
 	good := entryOf(t, rec, "good")
@@ -203,10 +203,10 @@ func TestSnapshotOfTheOwnerAfterACrash(t *testing.T) {
 	w, rec := landWorld(t)
 	good := entryOf(t, rec, "good")
 	run := w.newRace(rec)
-	defer run.letGo()
-	b := run.newBench(run.indexOf("good"), 1, w.host.boxes[good.Box].Box)
+	defer run.endContexts()
+	b := run.newLane(run.indexOf("good"), 1, w.host.boxes[good.Box].Box)
 	b.known = map[string]forkbox.Exec{}
-	s, err := b.own(context.Background(), stepsName(rec.ID), stepsMessage("good"))
+	s, err := b.findOrMakeSnapshot(context.Background(), stepsName(rec.ID), stepsMessage("good"))
 	if check(t, err); s.ID != good.Saved {
 		t.Errorf("found %+v, saved was %s", s, good.Saved)
 	}
@@ -214,7 +214,7 @@ func TestSnapshotOfTheOwnerAfterACrash(t *testing.T) {
 	for _, name := range []string{"steps", stepsName(rec.ID)} {
 		check(t, w.ledger.AddSnapshot(context.Background(), forkbox.Snapshot{ID: "owners-" + name, Box: good.Box, Name: name, Owner: ada}, b.box))
 	}
-	if s, err = b.own(context.Background(), stepsName(rec.ID), stepsMessage("good")); err != nil || strings.HasPrefix(s.ID, "owners") {
+	if s, err = b.findOrMakeSnapshot(context.Background(), stepsName(rec.ID), stepsMessage("good")); err != nil || strings.HasPrefix(s.ID, "owners") {
 		t.Errorf("took %+v for its own, %v", s, err)
 	}
 }

@@ -38,7 +38,7 @@ func (r *Races) resume(ctx context.Context, rec forkbox.Race) error {
 	run := r.newRace(rec)
 	boxes, err := r.boxesOf(ctx, rec)
 	if err == nil {
-		err = run.findBenches(ctx, boxes)
+		err = run.findLanes(ctx, boxes)
 	}
 	if err != nil {
 		return err
@@ -59,10 +59,10 @@ func (r *Races) boxesOf(ctx context.Context, rec forkbox.Race) ([]forkbox.Box, e
 	return slices.DeleteFunc(boxes, func(b forkbox.Box) bool { return b.Race != rec.ID }), err
 }
 
-// findBenches finds out what of the race is there already. An approach that had
+// findLanes finds out what of the race is there already. An approach that had
 // passed and whose box is not there any more, or was lost, begins anew: it is
 // still to be measured, or could not land.
-func (r *race) findBenches(ctx context.Context, boxes []forkbox.Box) error {
+func (r *race) findLanes(ctx context.Context, boxes []forkbox.Box) error {
 	if err := r.findBoxes(ctx, boxes); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (r *race) findBenches(ctx context.Context, boxes []forkbox.Box) error {
 
 func (r *race) findBoxes(ctx context.Context, boxes []forkbox.Box) error {
 	for _, box := range boxes {
-		b, err := r.findBench(ctx, box)
+		b, err := r.findLane(ctx, box)
 		if err != nil {
 			return err
 		}
@@ -93,25 +93,25 @@ func (r *race) findBoxes(ctx context.Context, boxes []forkbox.Box) error {
 	return nil
 }
 
-// findBench is a box of the race as it was left, nil if it is of an attempt that
+// findLane is a box of the race as it was left, nil if it is of an attempt that
 // is over, or the box died while a command was run in it.
-func (r *race) findBench(ctx context.Context, box forkbox.Box) (*bench, error) {
+func (r *race) findLane(ctx context.Context, box forkbox.Box) (*lane, error) {
 	execs, err := r.boxes.Execs(ctx, r.who, box.ID)
 	if err != nil {
 		return nil, err
 	}
-	i, attempt := setupBench, 1
+	i, attempt := setupLane, 1
 	if box.Approach != "" {
 		if i = r.indexOf(box.Approach); i < 0 {
 			return nil, nil
 		}
 		attempt = max(1, r.entry(i).Attempt)
 	}
-	b := r.newBench(i, attempt, box)
+	b := r.newLane(i, attempt, box)
 	b.known = map[string]forkbox.Exec{}
 	for _, x := range execs {
 		if x.Label == "" {
-			continue // somebody else's
+			continue // of another approach or race
 		}
 		if attemptOf(x.Label) != attempt || lost(x.Exit) {
 			return nil, nil
@@ -132,7 +132,7 @@ func attemptOf(label string) int {
 }
 
 // restForgotten stops the boxes of races that ended without having stopped
-// them, because their daemon died. One that somebody has begun to use is left
+// them, because their daemon died. One that the owner has begun to use is left
 // alone.
 func (r *Races) restForgotten(running []forkbox.Race) {
 	boxes, err := r.ledger.Boxes(r.ctx, nil, forkbox.Running)

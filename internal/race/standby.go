@@ -48,7 +48,7 @@ func (r *race) roomIsShort() bool {
 // makeRoom stops the boxes that stand by.
 func (r *race) makeRoom() {
 	r.mu.Lock()
-	boxes := slices.DeleteFunc(slices.Clone(r.tries), func(b *bench) bool { return b == nil || !b.judged })
+	boxes := slices.DeleteFunc(slices.Clone(r.tries), func(b *lane) bool { return b == nil || !b.judged })
 	r.mu.Unlock()
 	for _, b := range boxes {
 		b.makeRoom(r.trial)
@@ -57,7 +57,7 @@ func (r *race) makeRoom() {
 
 // makeRoom stops the box, unless something is run in it, or was begun there by
 // an earlier daemon.
-func (b *bench) makeRoom(ctx context.Context) {
+func (b *lane) makeRoom(ctx context.Context) {
 	if !b.use.TryLock() {
 		return
 	}
@@ -66,7 +66,7 @@ func (b *bench) makeRoom(ctx context.Context) {
 	if b.rests || slices.ContainsFunc(slices.Collect(maps.Values(b.known)), began) {
 		return
 	}
-	b.meter.look(b)
+	b.meter.update(b)
 	occupied := b.occupied(ctx)
 	b.mu.Lock()
 	b.cut = b.cut || occupied
@@ -76,7 +76,7 @@ func (b *bench) makeRoom(ctx context.Context) {
 }
 
 // isCut says whether what the steps had started was ended to make room.
-func (b *bench) isCut() bool {
+func (b *lane) isCut() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.cut

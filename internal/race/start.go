@@ -23,10 +23,10 @@ func (r *Races) Start(ctx context.Context, who forkbox.Owner, spec forkbox.RaceS
 		return forkbox.Race{}, err
 	}
 	defer end()
-	if err := r.acceptable(ctx, who, spec); err != nil {
+	if err := r.refuseBad(ctx, who, spec); err != nil {
 		return forkbox.Race{}, err
 	}
-	leave, err := r.roomFor(who.UID)
+	leave, err := r.reservePlace(who.UID)
 	if err != nil {
 		return forkbox.Race{}, err
 	}
@@ -61,8 +61,8 @@ func (r *Races) launch(run *race) error {
 	return nil
 }
 
-// acceptable refuses what cannot be run, before anything is made.
-func (r *Races) acceptable(ctx context.Context, who forkbox.Owner, spec forkbox.RaceSpec) error {
+// refuseBad refuses what cannot be run, before anything is made.
+func (r *Races) refuseBad(ctx context.Context, who forkbox.Owner, spec forkbox.RaceSpec) error {
 	const op = "start race"
 	if err := spec.Check(); err != nil {
 		return err
@@ -122,7 +122,7 @@ func differences(spec forkbox.RaceSpec) (notes []string) {
 // is the same for all of them, whatever becomes of its name meanwhile.
 func (r *Races) startingPoint(ctx context.Context, who forkbox.Owner, rec *forkbox.Race) error {
 	if rec.Spec.Rerun != "" {
-		if done, err := r.repeats(ctx, who, rec); done || err != nil {
+		if done, err := r.repeatSetup(ctx, who, rec); done || err != nil {
 			return err
 		}
 	}
@@ -155,9 +155,9 @@ func (r *Races) startingPoint(ctx context.Context, who forkbox.Owner, rec *forkb
 	return nil
 }
 
-// repeats has a race begin where another did whose setup ran: it is not run
+// repeatSetup has a race begin where another did whose setup ran: it is not run
 // again.
-func (r *Races) repeats(ctx context.Context, who forkbox.Owner, rec *forkbox.Race) (done bool, err error) {
+func (r *Races) repeatSetup(ctx context.Context, who forkbox.Owner, rec *forkbox.Race) (done bool, err error) {
 	before, err := r.find(ctx, who, rec.Spec.Rerun)
 	if err != nil {
 		return false, err
@@ -192,10 +192,10 @@ func (r *Races) addNamed(ctx context.Context, rec forkbox.Race) (forkbox.Race, e
 	return rec, err
 }
 
-// roomFor refuses a race of somebody of whom too many run. The place is kept
-// until leave is called, when the race itself is counted: of many that are
+// reservePlace refuses a race of an owner of whom too many run. The place is
+// kept until leave is called, when the race itself is counted: of many that are
 // started at once none slips through.
-func (r *Races) roomFor(uid int) (leave func(), err error) {
+func (r *Races) reservePlace(uid int) (leave func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.starting[uid]

@@ -10,9 +10,9 @@ import (
 	"github.com/forkbox/forkbox/internal/race/rank"
 )
 
-// drift says whether reality changed anything that matters to what lands.
-func (l *landing) drift(ctx context.Context) (bool, error) {
-	s, err := l.boxes.Status(ctx, l.who, l.bench.box.ID)
+// hasDrifted says whether reality changed anything that matters to what lands.
+func (l *landing) hasDrifted(ctx context.Context) (bool, error) {
+	s, err := l.boxes.Status(ctx, l.who, l.lane.box.ID)
 	if err != nil {
 		return false, err
 	}
@@ -22,7 +22,7 @@ func (l *landing) drift(ctx context.Context) (bool, error) {
 	conflict := slices.ContainsFunc(matters, func(d forkbox.Drift) bool { return d.Outcome == "conflict" })
 	if conflict && l.spec.Conflict != forkbox.Refuse {
 		return true, forkbox.Errorf(forkbox.Unsupported, "apply race", "a race lands what its checks have passed, and no choice between two versions is that").
-			Hint("say which version lands, without its checks: forkbox apply --conflict=%s %s", l.spec.Conflict, l.bench.box.Name)
+			Hint("say which version lands, without its checks: forkbox apply --conflict=%s %s", l.spec.Conflict, l.lane.box.Name)
 	}
 	return s.Partial || len(matters) > 0, nil
 }
@@ -32,30 +32,30 @@ func (l *landing) drift(ctx context.Context) (bool, error) {
 // the box is as it was before. The record says that this goes on, so that no
 // daemon that comes after a crash takes what it finds for what was judged.
 func (l *landing) update(ctx context.Context) error {
-	if err := l.open(ctx); err != nil {
+	if err := l.recordUpdate(ctx); err != nil {
 		return err
 	}
 	before, since := l.entry().Saved, l.now()
-	synced, err := l.renew(ctx)
+	synced, err := l.syncAndCheck(ctx)
 	if err == nil {
 		err = l.amend(ctx, &l.rec, l.i, func(e *forkbox.Entry) { e.Saved, e.Unclean = synced.ID, false })
 	}
 	if err == nil {
-		l.forget(ctx, l.who, l.bench.box.ID, before)
+		l.forget(ctx, l.who, l.lane.box.ID, before)
 		return nil
 	}
 	l.rec.Entries[l.i].Saved, l.rec.Entries[l.i].Unclean = before, true
-	l.bench.halt() // what a check left running
+	l.lane.halt() // what a check left running
 	return errors.Join(err, l.clean(ctx, &l.rec, l.i, since))
 }
 
-// open writes down that the box is about to be something else than what was
-// judged. Of one that nothing judged, what it is now is saved.
-func (l *landing) open(ctx context.Context) error {
+// recordUpdate writes down that the box is about to become something else than
+// what was judged. Of one that nothing judged, what it is now is saved.
+func (l *landing) recordUpdate(ctx context.Context) error {
 	saved := l.entry().Saved
 	if saved == "" {
-		l.bench.halt()
-		s, err := l.bench.newOwn(ctx, stepsName(l.rec.ID), stepsMessage(l.result.Approach))
+		l.lane.halt()
+		s, err := l.lane.makeSnapshot(ctx, stepsName(l.rec.ID), stepsMessage(l.result.Approach))
 		if err != nil {
 			return err
 		}
@@ -64,16 +64,17 @@ func (l *landing) open(ctx context.Context) error {
 	return l.amend(ctx, &l.rec, l.i, func(e *forkbox.Entry) { e.Saved, e.Unclean = saved, true })
 }
 
-// renew is the box brought up to date and checked, without what checks wrote.
-func (l *landing) renew(ctx context.Context) (s forkbox.Snapshot, err error) {
+// syncAndCheck brings the box up to date, checks it, and saves it without what
+// checks wrote.
+func (l *landing) syncAndCheck(ctx context.Context) (s forkbox.Snapshot, err error) {
 	if err := l.sync(ctx); err != nil {
 		return s, err
 	}
-	if s, err = l.bench.newOwn(ctx, syncedName(l.rec.ID), syncedMessage(l.result.Approach)); err != nil {
+	if s, err = l.lane.makeSnapshot(ctx, syncedName(l.rec.ID), syncedMessage(l.result.Approach)); err != nil {
 		return s, err
 	}
 	if len(l.entry().Protected) > 0 {
-		if err := l.bench.putBack(ctx); err != nil {
+		if err := l.lane.putBack(ctx); err != nil {
 			return s, err
 		}
 	}
@@ -81,11 +82,11 @@ func (l *landing) renew(ctx context.Context) (s forkbox.Snapshot, err error) {
 	if err := l.checkAgain(ctx); err != nil {
 		return s, err
 	}
-	return s, l.rollBackTo(context.WithoutCancel(ctx), l.who, l.bench.box.ID, s.ID, false)
+	return s, l.rollBackTo(context.WithoutCancel(ctx), l.who, l.lane.box.ID, s.ID, false)
 }
 
 func (l *landing) sync(ctx context.Context) error {
-	synced, err := l.boxes.Sync(ctx, l.who, l.bench.box.ID)
+	synced, err := l.boxes.Sync(ctx, l.who, l.lane.box.ID)
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (l *landing) sync(ctx context.Context) error {
 		return nil
 	}
 	bad := forkbox.Errorf(forkbox.Conflict, "apply race", "reality has changed since the race began, and %d of the changes conflict with %s", synced.Count.Conflicts, l.result.Approach).
-		Hint("settle them in its box, and land that: forkbox sync %s, then forkbox apply %s", l.bench.box.Name, l.bench.box.Name).
+		Hint("settle them in its box, and land that: forkbox sync %s, then forkbox apply %s", l.lane.box.Name, l.lane.box.Name).
 		Hint("or run the race again: forkbox race rerun %s", l.rec.Name)
 	bad.Items = synced.Conflicts
 	return bad
@@ -127,7 +128,7 @@ func (l *landing) checkAgain(ctx context.Context) error {
 		}
 		checked := newChecked(spec)
 		for run := 1; run <= checkRuns && (run == 1 || !checked.Passed && !spec.Once || checked.Flaky); run++ {
-			x, err := l.bench.do(ctx, l.bench.label("check", n, run), spec.Command, 0)
+			x, err := l.lane.do(ctx, l.lane.label("check", n, run), spec.Command, 0)
 			if err != nil {
 				return err
 			}

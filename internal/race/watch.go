@@ -2,38 +2,39 @@ package race
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/forkbox/forkbox"
 )
 
 const (
-	watchAfter = 200 * time.Millisecond // how long an exec runs before anybody looks at it
+	watchAfter = 200 * time.Millisecond // how long an exec runs before it is watched
 	outputGap  = 100 * time.Millisecond // between two lines of an approach
 	usageEvery = 500 * time.Millisecond
 )
 
 // performance is an exec of an approach that runs.
 type performance struct {
-	bench *bench
+	lane  *lane
 	exec  forkbox.Exec
 	since time.Time
 	done  chan struct{}
 	seen  forkbox.Stats // when it was last measured
 }
 
-// busy says what an approach runs now.
-func (r *race) busy(b *bench, x forkbox.Exec) {
+// noteBusy notes what an approach runs now.
+func (r *scorecard) noteBusy(b *lane, x forkbox.Exec) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := &performance{bench: b, exec: x, since: time.Now(), done: make(chan struct{})}
+	p := &performance{lane: b, exec: x, since: time.Now(), done: make(chan struct{})}
 	r.present[b.i] = p
 	if r.watch != nil {
 		go r.listenTo(r.watch, p)
 	}
 }
 
-func (r *race) idle(b *bench) {
+func (r *scorecard) noteIdle(b *lane) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p := r.present[b.i]; p != nil {
@@ -42,9 +43,9 @@ func (r *race) idle(b *bench) {
 	}
 }
 
-// startWatch looks at what approaches print and use, as long as somebody
-// follows. The caller holds mu.
-func (r *race) startWatch() {
+// startWatch looks at what approaches print and use, as long as there are
+// followers. The caller holds mu.
+func (r *scorecard) startWatch() {
 	r.watch, r.watching = context.WithCancel(r.ctx)
 	for _, p := range r.present {
 		go r.listenTo(r.watch, p)
@@ -53,7 +54,7 @@ func (r *race) startWatch() {
 }
 
 // endWatch is called with mu held.
-func (r *race) endWatch() {
+func (r *scorecard) endWatch() {
 	if r.watch != nil {
 		r.watching()
 		r.watch, r.watching = nil, nil
@@ -61,13 +62,13 @@ func (r *race) endWatch() {
 }
 
 // listenTo tells the last line that an exec printed, now and then.
-func (r *race) listenTo(ctx context.Context, p *performance) {
+func (r *scorecard) listenTo(ctx context.Context, p *performance) {
 	if !wait(ctx, p.done, watchAfter-time.Since(p.since)) {
 		return
 	}
-	heard := &hearsay{race: r, approach: p.bench.approachName()}
+	heard := &hearsay{card: r, approach: p.lane.approachName()}
 	defer heard.end()
-	_ = r.boxes.Logs(ctx, r.who, p.bench.box.ID, p.exec.ID, true, func(rec forkbox.LogRecord) error {
+	_ = r.boxes.Logs(ctx, r.who, p.lane.box.ID, p.exec.ID, true, func(rec forkbox.LogRecord) error {
 		heard.add(rec.Data)
 		return ctx.Err()
 	})
@@ -87,7 +88,7 @@ func wait(ctx context.Context, over <-chan struct{}, d time.Duration) bool {
 }
 
 // watchUsage tells what approaches use.
-func (r *race) watchUsage(ctx context.Context) {
+func (r *scorecard) watchUsage(ctx context.Context) {
 	tick := time.NewTicker(usageEvery)
 	defer tick.Stop()
 	for {
@@ -105,7 +106,7 @@ func (r *race) watchUsage(ctx context.Context) {
 
 // tellWaiting says of approaches that should have begun by now that they wait:
 // it is room that they lack.
-func (r *race) tellWaiting() {
+func (r *scorecard) tellWaiting() {
 	for i, e := range r.record().Entries {
 		if e.Phase == forkbox.PhaseForking && time.Since(e.Started) > watchAfter {
 			r.edit(i, func(e *forkbox.Entry) {
@@ -117,7 +118,7 @@ func (r *race) tellWaiting() {
 	}
 }
 
-func (r *race) performing() (all []*performance) {
+func (r *scorecard) performing() (all []*performance) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.present {
@@ -128,8 +129,8 @@ func (r *race) performing() (all []*performance) {
 	return all
 }
 
-func (r *race) measureUsage(ctx context.Context, p *performance) {
-	now, err := r.boxes.Consumed(ctx, r.who, p.bench.box.ID)
+func (r *scorecard) measureUsage(ctx context.Context, p *performance) {
+	now, err := r.boxes.Consumed(ctx, r.who, p.lane.box.ID)
 	if err != nil {
 		return
 	}
@@ -138,7 +139,7 @@ func (r *race) measureUsage(ctx context.Context, p *performance) {
 	}
 	before := p.seen
 	p.seen = now
-	e := forkbox.RaceEvent{Kind: forkbox.RaceUsage, Approach: p.bench.approachName(), Memory: now.Memory}
+	e := forkbox.RaceEvent{Kind: forkbox.RaceUsage, Approach: p.lane.approachName(), Memory: now.Memory}
 	// The first time there is nothing to compare with: the box may be older.
 	if span := now.Time.Sub(before.Time); !before.Time.IsZero() && span > 0 && now.CPU >= before.CPU {
 		e.CPU = float64(now.CPU-before.CPU) / float64(span) * 100
@@ -146,4 +147,85 @@ func (r *race) measureUsage(ctx context.Context, p *performance) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tell(e)
+}
+
+// hearsay passes on what an exec prints: the last line, and not too often.
+type hearsay struct {
+	card     *scorecard
+	approach string
+
+	mu    sync.Mutex
+	lines lastLine
+	told  string
+	when  time.Time   // that something was told
+	later *time.Timer // until what came since is told
+}
+
+func (h *hearsay) add(data []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lines.add(data)
+	if h.lines.last == h.told || h.later != nil {
+		return
+	}
+	if left := outputGap - time.Since(h.when); left > 0 {
+		h.later = time.AfterFunc(left, func() {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.later = nil
+			h.tell()
+		})
+		return
+	}
+	h.tell()
+}
+
+// tell passes on the last line. The caller holds mu.
+func (h *hearsay) tell() {
+	if h.lines.last == h.told {
+		return
+	}
+	h.told, h.when = h.lines.last, time.Now()
+	h.card.mu.Lock()
+	defer h.card.mu.Unlock()
+	h.card.tell(forkbox.RaceEvent{Kind: forkbox.RaceOutput, Approach: h.approach, Line: h.told})
+}
+
+// end tells what is left.
+func (h *hearsay) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.later != nil {
+		h.later.Stop()
+		h.later = nil
+	}
+	h.tell()
+}
+
+// meter adds up what a box uses. Its counters begin anew when it starts again,
+// so it is looked at before it may come to rest.
+type meter struct {
+	mu          sync.Mutex
+	before, now time.Duration // of processors: until it last started, and since
+	peak        int64         // of memory, in bytes
+}
+
+func (m *meter) update(b *lane) {
+	s, err := b.boxes.Consumed(b.uncancelled(), b.who, b.box.ID)
+	if err != nil {
+		return // it does not run, or its use is not counted here
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s.CPU < m.now {
+		m.before += m.now
+	}
+	m.now, m.peak = s.CPU, max(m.peak, s.MemoryPeak, s.Memory)
+}
+
+// used is what the box has used so far.
+func (m *meter) used() (cpu time.Duration, peak int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.before + m.now, m.peak
 }

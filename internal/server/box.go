@@ -9,7 +9,7 @@ import (
 	"github.com/forkbox/forkbox/internal/engine"
 )
 
-func (s *Server) listBoxes(w http.ResponseWriter, r *http.Request) error {
+func (s boxRoutes) listBoxes(w http.ResponseWriter, r *http.Request) error {
 	boxes, err := s.Engine.Boxes(r.Context(), who(r))
 	if err != nil {
 		return err
@@ -20,7 +20,7 @@ func (s *Server) listBoxes(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, client.BoxList{Boxes: notNil(boxes)})
 }
 
-func (s *Server) createBox(w http.ResponseWriter, r *http.Request) error {
+func (s boxRoutes) createBox(w http.ResponseWriter, r *http.Request) error {
 	var req client.CreateRequest
 	if err := decode(r, &req); err != nil {
 		return err
@@ -45,7 +45,7 @@ func createSpec(req client.CreateRequest) engine.CreateSpec {
 	}
 }
 
-func (s *Server) getBox(w http.ResponseWriter, r *http.Request) error {
+func (s boxRoutes) getBox(w http.ResponseWriter, r *http.Request) error {
 	box, err := s.Engine.Box(r.Context(), who(r), r.PathValue("box"))
 	if err != nil {
 		return err
@@ -53,14 +53,14 @@ func (s *Server) getBox(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, box)
 }
 
-func (s *Server) startBox(w http.ResponseWriter, r *http.Request) error {
+func (s boxRoutes) startBox(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(r, &struct{}{}); err != nil {
 		return err
 	}
 	return answerBox(w)(s.Engine.Start(r.Context(), who(r), r.PathValue("box")))
 }
 
-func (s *Server) stopBox(w http.ResponseWriter, r *http.Request) error {
+func (s boxRoutes) stopBox(w http.ResponseWriter, r *http.Request) error {
 	var req client.StopRequest
 	if err := decodeOptional(r, &req); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s *Server) stopBox(w http.ResponseWriter, r *http.Request) error {
 	return answerBox(w)(s.Engine.Stop(r.Context(), who(r), r.PathValue("box"), req.Grace))
 }
 
-func (s *Server) removeBox(w http.ResponseWriter, r *http.Request) error {
+func (s boxRoutes) removeBox(w http.ResponseWriter, r *http.Request) error {
 	force := isSet(r, "force")
 	if err := s.Engine.Remove(r.Context(), who(r), r.PathValue("box"), force); err != nil {
 		return err

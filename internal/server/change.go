@@ -12,7 +12,7 @@ import (
 // there may be millions, and our own client reads them line by line.
 // What fails before the first change has a status of its own; what fails later
 // is a member "error" at the end.
-func (s *Server) listChanges(w http.ResponseWriter, r *http.Request) error {
+func (s changeRoutes) listChanges(w http.ResponseWriter, r *http.Request) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	begun := false
 	begin := func() {
@@ -66,7 +66,7 @@ func writeJSON(out *bufio.Writer, doc any) {
 	}
 }
 
-func (s *Server) boxStatus(w http.ResponseWriter, r *http.Request) error {
+func (s changeRoutes) boxStatus(w http.ResponseWriter, r *http.Request) error {
 	status, err := s.Engine.Status(r.Context(), who(r), r.PathValue("box"))
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Server) boxStatus(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, status)
 }
 
-func (s *Server) syncBox(w http.ResponseWriter, r *http.Request) error {
+func (s changeRoutes) syncBox(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(r, &struct{}{}); err != nil {
 		return err
 	}

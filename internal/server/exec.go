@@ -10,7 +10,7 @@ import (
 	"github.com/forkbox/forkbox/internal/engine"
 )
 
-func (s *Server) listExecs(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) listExecs(w http.ResponseWriter, r *http.Request) error {
 	execs, err := s.Engine.Execs(r.Context(), who(r), r.PathValue("box"))
 	if err != nil {
 		return err
@@ -18,7 +18,7 @@ func (s *Server) listExecs(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, client.ExecList{Execs: notNil(execs)})
 }
 
-func (s *Server) getExec(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) getExec(w http.ResponseWriter, r *http.Request) error {
 	exec, err := s.Engine.GetExec(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"))
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (s *Server) getExec(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, exec)
 }
 
-func (s *Server) startExec(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) startExec(w http.ResponseWriter, r *http.Request) error {
 	var req client.ExecRequest
 	if err := decode(r, &req); err != nil {
 		return err
@@ -44,8 +44,8 @@ func (s *Server) startExec(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusCreated, exec)
 }
 
-// detach starts a command that nobody waits for.
-func (s *Server) detach(r *http.Request, req client.ExecRequest) (forkbox.Exec, error) {
+// detach starts a command that no client waits for.
+func (s execRoutes) detach(r *http.Request, req client.ExecRequest) (forkbox.Exec, error) {
 	if req.Open && len(req.Stdin) > 0 {
 		return forkbox.Exec{}, forkbox.Errorf(forkbox.Invalid, "run "+req.Argv[0], "its stdin cannot both be given and stay open")
 	}
@@ -63,7 +63,7 @@ func (s *Server) detach(r *http.Request, req client.ExecRequest) (forkbox.Exec, 
 }
 
 // attachExec attaches the caller to an exec that runs already.
-func (s *Server) attachExec(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) attachExec(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("exec")
 	if err := decodeOptional(r, &struct{}{}); err != nil {
 		return err
@@ -80,7 +80,7 @@ func upgrades(r *http.Request) bool {
 }
 
 // run makes a box and attaches the caller to a command in it.
-func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) run(w http.ResponseWriter, r *http.Request) error {
 	var req client.RunRequest
 	if err := decode(r, &req); err != nil {
 		return err
@@ -119,7 +119,7 @@ func engineRequest(req client.ExecRequest) engine.ExecRequest {
 	return engine.ExecRequest{ExecSpec: req.ExecSpec, ExtraEnv: req.ExtraEnv, Wish: req.Wish}
 }
 
-func (s *Server) waitExec(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) waitExec(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := s.lasting(r)
 	defer cancel()
 	box, id := r.PathValue("box"), r.PathValue("exec")
@@ -152,7 +152,7 @@ func (s *Server) isStopping() bool {
 	}
 }
 
-func (s *Server) signalExec(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) signalExec(w http.ResponseWriter, r *http.Request) error {
 	var req client.SignalRequest
 	if err := decode(r, &req); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (s *Server) signalExec(w http.ResponseWriter, r *http.Request) error {
 	return done(w, s.Engine.Signal(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"), req.Signal))
 }
 
-func (s *Server) killExec(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) killExec(w http.ResponseWriter, r *http.Request) error {
 	var req client.KillRequest
 	if err := decodeOptional(r, &req); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (s *Server) killExec(w http.ResponseWriter, r *http.Request) error {
 	return done(w, s.Engine.Kill(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"), req.Grace))
 }
 
-func (s *Server) resizeExec(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) resizeExec(w http.ResponseWriter, r *http.Request) error {
 	var size forkbox.Size
 	if err := decode(r, &size); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (s *Server) resizeExec(w http.ResponseWriter, r *http.Request) error {
 }
 
 // suspendExec stops an exec as ctrl-Z on its terminal would.
-func (s *Server) suspendExec(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) suspendExec(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(r, &struct{}{}); err != nil {
 		return err
 	}

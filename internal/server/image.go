@@ -11,7 +11,7 @@ import (
 // exportBox streams an archive. What fails before its first byte is an answer
 // like any other. Later the connection is cut, so that no client can take half
 // an archive for a whole one.
-func (s *Server) exportBox(w http.ResponseWriter, r *http.Request) error {
+func (s snapshotRoutes) exportBox(w http.ResponseWriter, r *http.Request) error {
 	ref, err := snapshotRef(r)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (s *Server) exportBox(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-func (s *Server) importBox(w http.ResponseWriter, r *http.Request) error {
+func (s snapshotRoutes) importBox(w http.ResponseWriter, r *http.Request) error {
 	q, err := query(r)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *Server) importBox(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func (s *Server) addBase(w http.ResponseWriter, r *http.Request) error {
+func (s snapshotRoutes) addBase(w http.ResponseWriter, r *http.Request) error {
 	q, err := query(r)
 	if err != nil {
 		return err

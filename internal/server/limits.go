@@ -9,7 +9,7 @@ import (
 
 // setLimits changes limits that hold, so that nothing of its request is
 // guessed.
-func (s *Server) setLimits(w http.ResponseWriter, r *http.Request) error {
+func (s limitRoutes) setLimits(w http.ResponseWriter, r *http.Request) error {
 	var wish forkbox.Wish
 	if err := decodeExactly(r, &wish); err != nil {
 		return err
@@ -20,7 +20,7 @@ func (s *Server) setLimits(w http.ResponseWriter, r *http.Request) error {
 	return answerBox(w)(s.Engine.Set(r.Context(), who(r), r.PathValue("box"), wish))
 }
 
-func (s *Server) extendBox(w http.ResponseWriter, r *http.Request) error {
+func (s limitRoutes) extendBox(w http.ResponseWriter, r *http.Request) error {
 	var req client.ExtendRequest
 	if err := decodeExactly(r, &req); err != nil {
 		return err
@@ -31,21 +31,21 @@ func (s *Server) extendBox(w http.ResponseWriter, r *http.Request) error {
 	return answerBox(w)(s.Engine.Extend(r.Context(), who(r), r.PathValue("box"), req.By))
 }
 
-func (s *Server) pauseBox(w http.ResponseWriter, r *http.Request) error {
+func (s limitRoutes) pauseBox(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(r, &struct{}{}); err != nil {
 		return err
 	}
 	return answerBox(w)(s.Engine.Pause(r.Context(), who(r), r.PathValue("box")))
 }
 
-func (s *Server) resumeBox(w http.ResponseWriter, r *http.Request) error {
+func (s limitRoutes) resumeBox(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(r, &struct{}{}); err != nil {
 		return err
 	}
 	return answerBox(w)(s.Engine.Resume(r.Context(), who(r), r.PathValue("box")))
 }
 
-func (s *Server) listHolds(w http.ResponseWriter, r *http.Request) error {
+func (s limitRoutes) listHolds(w http.ResponseWriter, r *http.Request) error {
 	holds := s.Engine.Holds(r.Context())
 	if holds == nil {
 		holds = map[forkbox.Resource]forkbox.Holding{}
@@ -54,7 +54,7 @@ func (s *Server) listHolds(w http.ResponseWriter, r *http.Request) error {
 }
 
 // wouldLimit is what a box would get. It makes none.
-func (s *Server) wouldLimit(w http.ResponseWriter, r *http.Request) error {
+func (s limitRoutes) wouldLimit(w http.ResponseWriter, r *http.Request) error {
 	var wish forkbox.Wish
 	if err := decodeExactly(r, &wish); err != nil {
 		return err

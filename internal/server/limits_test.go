@@ -56,7 +56,7 @@ func TestWishesArrive(t *testing.T) {
 		}
 	}
 	if !e.execs[0].Detached {
-		t.Error("nobody waits for it, and the engine was not told")
+		t.Error("no client waits for it, and the engine was not told")
 	}
 }
 
@@ -233,7 +233,7 @@ func TestAttachToAnExec(t *testing.T) {
 	}
 }
 
-// TestLeavingAnAttachedExecKeepsIt: whoever joined only looked on.
+// TestLeavingAnAttachedExecKeepsIt: a client that joined only looked on.
 func TestLeavingAnAttachedExecKeepsIt(t *testing.T) {
 	r := start(t)
 	_, outW := pipe(t)

@@ -8,7 +8,7 @@ import (
 )
 
 // streamLogs sends one record per line, each as soon as it is there.
-func (s *Server) streamLogs(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) streamLogs(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := s.lasting(r)
 	defer cancel()
 	out := &lines{ResponseWriter: w, follow: isSet(r, "follow")}

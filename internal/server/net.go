@@ -8,7 +8,7 @@ import (
 	"github.com/forkbox/forkbox/client"
 )
 
-func (s *Server) getNet(w http.ResponseWriter, r *http.Request) error {
+func (s netRoutes) getNet(w http.ResponseWriter, r *http.Request) error {
 	box, err := s.Engine.Box(r.Context(), who(r), r.PathValue("box"))
 	if err != nil {
 		return err
@@ -22,7 +22,7 @@ func (s *Server) getNet(w http.ResponseWriter, r *http.Request) error {
 
 // changeNet changes what a box may reach, so that nothing of its request is
 // guessed.
-func (s *Server) changeNet(w http.ResponseWriter, r *http.Request) error {
+func (s netRoutes) changeNet(w http.ResponseWriter, r *http.Request) error {
 	var change client.NetChange
 	if err := decodeExactly(r, &change); err != nil {
 		return err
@@ -50,7 +50,7 @@ func ruleChange(change client.NetChange) (rules []string, remove bool, err error
 }
 
 // explainNet connects to nothing: it says what would be made of it.
-func (s *Server) explainNet(w http.ResponseWriter, r *http.Request) error {
+func (s netRoutes) explainNet(w http.ResponseWriter, r *http.Request) error {
 	var req client.ExplainRequest
 	if err := decodeExactly(r, &req); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (s *Server) explainNet(w http.ResponseWriter, r *http.Request) error {
 }
 
 // streamConns sends one connection per line, each as soon as it is there.
-func (s *Server) streamConns(w http.ResponseWriter, r *http.Request) error {
+func (s netRoutes) streamConns(w http.ResponseWriter, r *http.Request) error {
 	spec, err := connSpec(r)
 	if err != nil {
 		return err

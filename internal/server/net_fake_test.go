@@ -95,7 +95,7 @@ func (f *fakeNet) WaitPort(ctx context.Context, _ forkbox.Owner, ref string, por
 	if err := f.call("wait", ref, forkbox.Port{Box: port, Host: int(timeout)}); err != nil {
 		return err
 	}
-	if timeout == time.Hour { // longer than anybody is there
+	if timeout == time.Hour { // longer than any client is there
 		<-ctx.Done()
 		return ctx.Err()
 	}

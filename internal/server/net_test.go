@@ -124,7 +124,7 @@ func TestConnsAreStreamed(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 	if want := (connAsk{0, mostConns, false}); r.engine.calls[0].arg != want {
-		t.Errorf("nobody bounds it: %+v", r.engine.calls)
+		t.Errorf("it has no bound: %+v", r.engine.calls)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	got = nil
@@ -193,14 +193,14 @@ func TestWaitingForAPortEndsWithTheDaemon(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.client.WaitPort(ctx, "b1", 80, time.Hour) }()
-	eventually(t, "somebody waits", func() bool { r.idle.mu.Lock(); defer r.idle.mu.Unlock(); return r.idle.active > 0 })
+	eventually(t, "a client waits", func() bool { r.idle.mu.Lock(); defer r.idle.mu.Unlock(); return r.idle.active > 0 })
 	cancel()
 	if err := <-ended; err != context.Canceled {
 		t.Error(err)
 	}
 	r.idle.wait(t.Context())
 	go func() { ended <- r.client.WaitPort(t.Context(), "b1", 80, time.Hour) }()
-	eventually(t, "somebody waits", func() bool { r.idle.mu.Lock(); defer r.idle.mu.Unlock(); return r.idle.active > 0 })
+	eventually(t, "a client waits", func() bool { r.idle.mu.Lock(); defer r.idle.mu.Unlock(); return r.idle.active > 0 })
 	r.cancel()
 	if err := <-ended; forkbox.CodeOf(err) != forkbox.Unavailable {
 		t.Error(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/forkbox/forkbox/client"
 )
 
-func (s *Server) listPorts(w http.ResponseWriter, r *http.Request) error {
+func (s netRoutes) listPorts(w http.ResponseWriter, r *http.Request) error {
 	ports, err := s.Engine.PortsOf(r.Context(), who(r), r.PathValue("box"))
 	if err != nil {
 		return err
@@ -17,7 +17,7 @@ func (s *Server) listPorts(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, client.PortList{Ports: notNil(ports)})
 }
 
-func (s *Server) publishPort(w http.ResponseWriter, r *http.Request) error {
+func (s netRoutes) publishPort(w http.ResponseWriter, r *http.Request) error {
 	const op = "publish a port"
 	var port forkbox.Port
 	if err := decodeExactly(r, &port); err != nil {
@@ -38,7 +38,7 @@ func (s *Server) publishPort(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusCreated, made)
 }
 
-func (s *Server) unpublishPort(w http.ResponseWriter, r *http.Request) error {
+func (s netRoutes) unpublishPort(w http.ResponseWriter, r *http.Request) error {
 	q, err := query(r)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func portOf(q url.Values, name string) (int, error) {
 	return port, checkPort(op, name, port)
 }
 
-func (s *Server) openPort(w http.ResponseWriter, r *http.Request) error {
+func (s netRoutes) openPort(w http.ResponseWriter, r *http.Request) error {
 	var req client.OpenRequest
 	if err := decodeExactly(r, &req); err != nil {
 		return err
@@ -79,9 +79,9 @@ func (s *Server) openPort(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, client.OpenResult{URL: url})
 }
 
-// waitPort answers when the port does. It ends with whoever asked, and with the
+// waitPort answers when the port does. It ends with the request, and with the
 // daemon.
-func (s *Server) waitPort(w http.ResponseWriter, r *http.Request) error {
+func (s netRoutes) waitPort(w http.ResponseWriter, r *http.Request) error {
 	const op = "wait for a port"
 	var req client.WaitPortRequest
 	if err := decodeExactly(r, &req); err != nil {

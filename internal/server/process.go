@@ -6,7 +6,7 @@ import (
 	"github.com/forkbox/forkbox/client"
 )
 
-func (s *Server) listProcesses(w http.ResponseWriter, r *http.Request) error {
+func (s boxRoutes) listProcesses(w http.ResponseWriter, r *http.Request) error {
 	processes, err := s.Engine.Processes(r.Context(), who(r), r.PathValue("box"))
 	if err != nil {
 		return err

@@ -20,7 +20,8 @@ func (s *Server) listQueue(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, client.Queue{Waiting: notNil(list)})
 }
 
-// queueLook is how often it is looked whether somebody who gave up waits.
+// queueLook is how often it is looked whether a client that gave up still
+// waits.
 const queueLook = 50 * time.Millisecond
 
 // waiting is a context for something that may have to wait for its place in the
@@ -66,7 +67,7 @@ func (s *Server) leftQueue() error {
 	if s.isStopping() {
 		return forkbox.Errorf(forkbox.Unavailable, op, "the daemon is stopping").Hint("try again")
 	}
-	return forkbox.Errorf(forkbox.Busy, op, "whoever asked has given up")
+	return forkbox.Errorf(forkbox.Busy, op, "the client has given up")
 }
 
 // unqueued is err, or why the queue was left where that is what it came of.

@@ -87,7 +87,7 @@ func TestBoxOfARunThatGaveUpIsNamed(t *testing.T) {
 	}
 }
 
-// TestStoppingEmptiesTheQueue: a daemon that stops keeps nobody waiting.
+// TestStoppingEmptiesTheQueue: a daemon that stops keeps no client waiting.
 func TestStoppingEmptiesTheQueue(t *testing.T) {
 	r := full(t)
 	failed := make(chan error, 2)

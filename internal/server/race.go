@@ -29,7 +29,7 @@ type Races interface {
 	Log(ctx context.Context, who forkbox.Owner, ref, approach string, follow bool, yield func(forkbox.RaceLog) error) error
 }
 
-// racesOf is who runs the races of an engine, where somebody does.
+// racesOf is what runs the races of an engine; nil where nothing does.
 func racesOf(engine Engine) Races {
 	if has, ok := engine.(interface{ Races() Races }); ok {
 		return has.Races()
@@ -37,7 +37,7 @@ func racesOf(engine Engine) Races {
 	return nil
 }
 
-func (s *Server) races(op string) (Races, error) {
+func (s raceRoutes) races(op string) (Races, error) {
 	if s.Races == nil {
 		return nil, forkbox.Errorf(forkbox.Unsupported, op, "this daemon runs no races")
 	}
@@ -53,7 +53,7 @@ func raceRef(r *http.Request) string {
 	return ""
 }
 
-func (s *Server) startRace(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) startRace(w http.ResponseWriter, r *http.Request) error {
 	races, err := s.races("start a race")
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *Server) startRace(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusCreated, race)
 }
 
-// checkRace refuses what nobody could run, or what is more than anybody means,
+// checkRace refuses what could not be run, or what is more than any user means,
 // before anything is made of it.
 func checkRace(spec forkbox.RaceSpec) error {
 	if err := spec.Check(); err != nil {
@@ -84,7 +84,7 @@ func checkRace(spec forkbox.RaceSpec) error {
 	return spec.Start.NetWish.Check()
 }
 
-func (s *Server) listRaces(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) listRaces(w http.ResponseWriter, r *http.Request) error {
 	races, err := s.races("list races")
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *Server) listRaces(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, client.RaceList{Races: short})
 }
 
-func (s *Server) getRace(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) getRace(w http.ResponseWriter, r *http.Request) error {
 	races, err := s.races("find a race")
 	if err != nil {
 		return err
@@ -108,9 +108,9 @@ func (s *Server) getRace(w http.ResponseWriter, r *http.Request) error {
 	return answerRace(w)(races.Get(r.Context(), who(r), raceRef(r)))
 }
 
-// cancelRace is done also for somebody who has gone: they may have sent it with
+// cancelRace is done also for a client that has gone: it may have sent it with
 // their last breath.
-func (s *Server) cancelRace(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) cancelRace(w http.ResponseWriter, r *http.Request) error {
 	races, err := s.races("cancel a race")
 	if err == nil {
 		err = decodeOptional(r, &struct{}{})
@@ -121,7 +121,7 @@ func (s *Server) cancelRace(w http.ResponseWriter, r *http.Request) error {
 	return answerRace(w)(races.Cancel(context.WithoutCancel(r.Context()), who(r), r.PathValue("race")))
 }
 
-func (s *Server) removeRace(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) removeRace(w http.ResponseWriter, r *http.Request) error {
 	races, err := s.races("remove a race")
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *Server) removeRace(w http.ResponseWriter, r *http.Request) error {
 }
 
 // applyRace needs a body, if only {}, as applyBox does.
-func (s *Server) applyRace(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) applyRace(w http.ResponseWriter, r *http.Request) error {
 	races, err := s.races("apply a race")
 	if err != nil {
 		return err
@@ -157,4 +157,79 @@ func answerRace(w http.ResponseWriter) func(forkbox.Race, error) error {
 		}
 		return answer(w, http.StatusOK, race)
 	}
+}
+
+// followRace sends one event per line, each as soon as it is there.
+func (s raceRoutes) followRace(w http.ResponseWriter, r *http.Request) error {
+	races, err := s.races("follow a race")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.lasting(r)
+	defer cancel()
+	out := &lines{ResponseWriter: w, follow: true}
+	err = races.Follow(ctx, who(r), raceRef(r), func(event forkbox.RaceEvent) error {
+		return out.add(client.RaceLine{RaceEvent: &event})
+	})
+	return out.end(s.cutOff(r, "follow a race", err), func(e *forkbox.Error) any { return client.RaceLine{Error: e} })
+}
+
+// streamRaceLog sends what an approach printed, a piece per line.
+func (s raceRoutes) streamRaceLog(w http.ResponseWriter, r *http.Request) error {
+	races, err := s.races("read a transcript")
+	if err != nil {
+		return err
+	}
+	follow, err := yesOrNo(r, "follow")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.lasting(r)
+	defer cancel()
+	out := &lines{ResponseWriter: w, follow: follow}
+	approach := r.URL.Query().Get("approach")
+	err = races.Log(ctx, who(r), raceRef(r), approach, follow, func(piece forkbox.RaceLog) error {
+		return out.add(client.RaceLogLine{RaceLog: &piece})
+	})
+	return out.end(s.cutOff(r, "read a transcript", err), func(e *forkbox.Error) any { return client.RaceLogLine{Error: e} })
+}
+
+// cutOff says why a stream ended before its end: who follows asks the next
+// daemon where this one stops. Who has gone is no failure.
+func (s raceRoutes) cutOff(r *http.Request, op string, err error) error {
+	switch {
+	case err == nil || r.Context().Err() != nil:
+		return nil
+	case s.isStopping():
+		return forkbox.Errorf(forkbox.Unavailable, op, "the daemon is stopping")
+	}
+	return err
+}
+
+// briefRace is a race as it is listed, without what its approaches ran and
+// printed and how each check went: two hundred races of two hundred approaches
+// would be more than the client asked for.
+func briefRace(race forkbox.Race) forkbox.Race {
+	race.Spec = briefSpec(race.Spec)
+	race.SetupRuns = nil
+	entries := make([]forkbox.Entry, len(race.Entries))
+	for i, e := range race.Entries {
+		e.Steps, e.Checks, e.Metrics, e.Risks, e.Diff.Paths = nil, nil, nil, nil, nil
+		entries[i] = e
+	}
+	race.Entries = entries
+	return race
+}
+
+// briefSpec has neither commands, prompts and policies, nor the environment.
+func briefSpec(spec forkbox.RaceSpec) forkbox.RaceSpec {
+	from := spec.Start
+	spec.Start = forkbox.RaceStart{From: from.From, Template: from.Template, Dir: from.Dir, Net: from.Net}
+	spec.Setup, spec.Checks, spec.Metrics = nil, nil, nil
+	approaches := make([]forkbox.Approach, len(spec.Approaches))
+	for i, a := range spec.Approaches {
+		approaches[i] = forkbox.Approach{Name: a.Name, Steps: []forkbox.Command{}}
+	}
+	spec.Approaches = approaches
+	return spec
 }

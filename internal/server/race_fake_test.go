@@ -7,8 +7,8 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// fakeRaces has one race, r1, of whoever asks. It runs until it is cancelled or
-// let go.
+// fakeRaces has one race, r1, of any user who asks. It runs until it is
+// cancelled or let go.
 type fakeRaces struct {
 	mu        sync.Mutex
 	started   []forkbox.RaceSpec

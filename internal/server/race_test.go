@@ -175,9 +175,9 @@ func TestRaceOfWhoGivesUpIsCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || race.ID != "r1" || races.record().State != forkbox.RaceRunning {
 		t.Errorf("%+v %v", race, err)
 	}
-	eventually(t, "nobody follows any more", func() bool { return races.followers() == 0 })
+	eventually(t, "it has no followers any more", func() bool { return races.followers() == 0 })
 	if _, err := r.client.Race(ctx, someRace(), ignore); !errors.Is(err, context.Canceled) || len(races.started) > 0 {
-		t.Errorf("one that nobody wanted from the start: %v %+v", err, races.started)
+		t.Errorf("one that was cancelled from the start: %v %+v", err, races.started)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // applyBox needs a body, if only {}: a request that lost its body on the way
 // must not mean "apply everything".
-func (s *Server) applyBox(w http.ResponseWriter, r *http.Request) error {
+func (s changeRoutes) applyBox(w http.ResponseWriter, r *http.Request) error {
 	var spec forkbox.ApplySpec
 	if err := decode(r, &spec); err != nil {
 		return err
@@ -22,7 +22,7 @@ func (s *Server) applyBox(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, receipt)
 }
 
-func (s *Server) discardChanges(w http.ResponseWriter, r *http.Request) error {
+func (s changeRoutes) discardChanges(w http.ResponseWriter, r *http.Request) error {
 	var req client.DiscardRequest
 	if err := decode(r, &req); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (s *Server) discardChanges(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, client.DiscardResult{Paths: notNil(paths)})
 }
 
-func (s *Server) listReceipts(w http.ResponseWriter, r *http.Request) error {
+func (s changeRoutes) listReceipts(w http.ResponseWriter, r *http.Request) error {
 	list, err := s.Engine.Receipts(r.Context(), who(r))
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (s *Server) listReceipts(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, client.ReceiptList{Receipts: notNil(list)})
 }
 
-func (s *Server) getReceipt(w http.ResponseWriter, r *http.Request) error {
+func (s changeRoutes) getReceipt(w http.ResponseWriter, r *http.Request) error {
 	receipt, err := s.Engine.Receipt(r.Context(), who(r), r.PathValue("receipt"))
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (s *Server) getReceipt(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, receipt)
 }
 
-func (s *Server) undoReceipt(w http.ResponseWriter, r *http.Request) error {
+func (s changeRoutes) undoReceipt(w http.ResponseWriter, r *http.Request) error {
 	var req client.UndoRequest
 	if err := decode(r, &req); err != nil {
 		return err

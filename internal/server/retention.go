@@ -7,7 +7,7 @@ import (
 	"github.com/forkbox/forkbox/client"
 )
 
-func (s *Server) keepBox(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) keepBox(w http.ResponseWriter, r *http.Request) error {
 	var req client.KeepRequest
 	if err := decode(r, &req); err != nil {
 		return err
@@ -19,7 +19,7 @@ func (s *Server) keepBox(w http.ResponseWriter, r *http.Request) error {
 }
 
 // collect deletes, so that nothing of its request is guessed.
-func (s *Server) collect(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) collect(w http.ResponseWriter, r *http.Request) error {
 	var spec forkbox.GCSpec
 	if err := decodeExactly(r, &spec); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (s *Server) collect(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, gc)
 }
 
-func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) usage(w http.ResponseWriter, r *http.Request) error {
 	usage, err := s.Engine.Usage(r.Context(), who(r))
 	if err != nil {
 		return err

@@ -21,14 +21,14 @@ type Vault interface {
 	Remove(uid int, name string) error
 }
 
-func (s *Server) vault(op string) (Vault, error) {
+func (s storeRoutes) vault(op string) (Vault, error) {
 	if s.Vault == nil {
 		return nil, forkbox.Errorf(forkbox.Unsupported, op, "this daemon keeps no secrets")
 	}
 	return s.Vault, nil
 }
 
-func (s *Server) listSecrets(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) listSecrets(w http.ResponseWriter, r *http.Request) error {
 	vault, err := s.vault("list secrets")
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (s *Server) listSecrets(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, client.SecretList{Secrets: notNil(list)})
 }
 
-func (s *Server) setSecret(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) setSecret(w http.ResponseWriter, r *http.Request) error {
 	const op = "keep a secret"
 	vault, err := s.vault(op)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) setSecret(w http.ResponseWriter, r *http.Request) error {
 
 // removeSecret tells who slipped in a name: the vault itself does not mind one
 // that is not there.
-func (s *Server) removeSecret(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) removeSecret(w http.ResponseWriter, r *http.Request) error {
 	op, name := "remove secret "+r.PathValue("secret"), r.PathValue("secret")
 	vault, err := s.vault(op)
 	if err != nil {
@@ -74,8 +74,8 @@ func (s *Server) removeSecret(w http.ResponseWriter, r *http.Request) error {
 }
 
 // secretRequest reads a value that must not turn up in an answer or in the log,
-// where errors go: a decoder's own words may quote what it has read, so nobody
-// gets to see them.
+// where errors go: a decoder's own words may quote what it has read, so the
+// client never gets to see them.
 func secretRequest(r *http.Request) (req client.SecretRequest, err error) {
 	const op = "keep a secret"
 	text, err := io.ReadAll(r.Body)

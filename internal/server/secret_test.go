@@ -39,10 +39,10 @@ func TestSecretsAreTheCallersOwn(t *testing.T) {
 	c.Close() // who asks is known by the connection
 	uid.Store(4003)
 	if status, text := r.raw(t, "GET", "/v1/secrets", ""); status != 200 || strings.TrimSpace(text) != `{"secrets":[]}` {
-		t.Errorf("somebody else: %d %s", status, text)
+		t.Errorf("another user: %d %s", status, text)
 	}
 	if err := c.RemoveSecret(ctx, "TOKEN"); forkbox.CodeOf(err) != forkbox.NotFound || len(vault.kept[4002]) != 1 {
-		t.Errorf("somebody else: %v %+v", err, vault)
+		t.Errorf("another user: %v %+v", err, vault)
 	}
 	c.Close()
 	uid.Store(4002)

@@ -282,7 +282,7 @@ func (c *session) finish(req client.ExecRequest) error {
 	return errHungUp
 }
 
-// errHungUp ends a session whose caller or daemon goes away; nobody is told.
+// errHungUp ends a session whose caller or daemon goes away; it is not sent.
 var errHungUp = errors.New("the connection was closed")
 
 // stopBox ends whatever the command left running. There is no grace: the
@@ -291,4 +291,21 @@ func (c *session) stopBox(box string) bool {
 	now := time.Duration(0)
 	_, err := c.Engine.Stop(context.WithoutCancel(c.req.Context()), who(c.req), box, &now)
 	return err == nil
+}
+
+// stdinFile is a pipe that holds what a detached exec is to read; nil for
+// nothing. A pipe, not a temporary file: the box must hold no file of reality.
+func stdinFile(text []byte) (*os.File, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		w.Write(text) // ends early when the exec does: the reader is gone
+		w.Close()
+	}()
+	return r, nil
 }

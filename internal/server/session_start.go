@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
@@ -79,5 +81,29 @@ func (c *session) giveUp() {
 	if c.givenUp != nil {
 		close(c.givenUp)
 		c.givenUp = nil
+	}
+}
+
+// tellPauses tells the caller when the box that it waits for stands still, and
+// when it goes on: a command that hangs without a word helps no user.
+func (c *session) tellPauses(ctx context.Context, box string) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for was := ""; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		b, err := c.Engine.Box(ctx, who(c.req), box)
+		if err != nil || b.Paused == was {
+			continue
+		}
+		was = b.Paused
+		text := b.Name + " goes on"
+		if was != "" {
+			text = fmt.Sprintf("%s is paused: %s. Let it go on: forkbox resume %s   End it: forkbox stop %s", b.Name, was, b.Name, b.Name)
+		}
+		c.conn.Send(client.Message{Type: client.MsgNote, Text: text})
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/forkbox/forkbox/client"
 )
 
-func (s *Server) createSnapshot(w http.ResponseWriter, r *http.Request) error {
+func (s snapshotRoutes) createSnapshot(w http.ResponseWriter, r *http.Request) error {
 	var spec forkbox.SnapshotSpec
 	if err := decode(r, &spec); err != nil {
 		return err
@@ -20,7 +20,7 @@ func (s *Server) createSnapshot(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusCreated, snapshot)
 }
 
-func (s *Server) listSnapshots(w http.ResponseWriter, r *http.Request) error {
+func (s snapshotRoutes) listSnapshots(w http.ResponseWriter, r *http.Request) error {
 	list, err := s.Engine.Snapshots(r.Context(), who(r), r.PathValue("box"))
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (s *Server) listSnapshots(w http.ResponseWriter, r *http.Request) error {
 
 // rollbackBox needs a body, if only {}: with one that was lost on the way a
 // box would go back further than was asked for.
-func (s *Server) rollbackBox(w http.ResponseWriter, r *http.Request) error {
+func (s snapshotRoutes) rollbackBox(w http.ResponseWriter, r *http.Request) error {
 	var spec forkbox.RollbackSpec
 	if err := decode(r, &spec); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (s *Server) rollbackBox(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, done)
 }
 
-func (s *Server) forkBox(w http.ResponseWriter, r *http.Request) error {
+func (s snapshotRoutes) forkBox(w http.ResponseWriter, r *http.Request) error {
 	var req client.ForkRequest
 	ref, err := snapshotRef(r)
 	if err == nil {
@@ -70,7 +70,7 @@ func (s *Server) forkBox(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusCreated, fork)
 }
 
-func (s *Server) removeSnapshot(w http.ResponseWriter, r *http.Request) error {
+func (s snapshotRoutes) removeSnapshot(w http.ResponseWriter, r *http.Request) error {
 	squash, err := yesOrNo(r, "squash")
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *Server) removeSnapshot(w http.ResponseWriter, r *http.Request) error {
 	return done(w, s.Engine.RemoveSnapshot(r.Context(), who(r), ref, squash))
 }
 
-func (s *Server) family(w http.ResponseWriter, r *http.Request) error {
+func (s snapshotRoutes) family(w http.ResponseWriter, r *http.Request) error {
 	family, err := s.Engine.Family(r.Context(), who(r))
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"github.com/forkbox/forkbox/client"
 )
 
-func (s *Server) boxStats(w http.ResponseWriter, r *http.Request) error {
+func (s limitRoutes) boxStats(w http.ResponseWriter, r *http.Request) error {
 	series, err := yesOrNo(r, "series")
 	if err != nil {
 		return err
@@ -18,7 +18,7 @@ func (s *Server) boxStats(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, stats)
 }
 
-func (s *Server) allStats(w http.ResponseWriter, r *http.Request) error {
+func (s limitRoutes) allStats(w http.ResponseWriter, r *http.Request) error {
 	list, err := s.Engine.AllStats(r.Context(), who(r))
 	if err != nil {
 		return err

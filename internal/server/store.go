@@ -13,21 +13,21 @@ type Storekeeper interface {
 	StoreStatus(ctx context.Context) (client.Store, error)
 	// StoreInit makes a pool of so many bytes, StoreGrow makes it that large,
 	// and StoreRemove does away with it. The first and the last refuse while
-	// there are boxes, of whoever.
+	// there are boxes, of any user.
 	StoreInit(ctx context.Context, size int64) (client.Store, error)
 	StoreGrow(ctx context.Context, size int64) (client.Store, error)
 	StoreRemove(ctx context.Context) error
-	// Repair brings back to the ledger what the store has, of whoever.
+	// Repair brings back to the ledger what the store has, of any user.
 	Repair(ctx context.Context) (forkbox.Repair, error)
 }
 
-// keeper is the engine's storekeeper, for those who may use it: the store is
-// everybody's whom the daemon serves, so only root and the daemon's own user
+// keeper is the engine's storekeeper, for those who may use it: the store
+// belongs to all users of the daemon, so only root and the daemon's own user
 // decide about it.
-func (s *Server) keeper(r *http.Request, op string) (Storekeeper, error) {
+func (s storeRoutes) keeper(r *http.Request, op string) (Storekeeper, error) {
 	if uid := who(r).UID; uid != 0 && uid != s.uid {
 		return nil, forkbox.Errorf(forkbox.Denied, op, "it is kept for all users of this daemon").
-			Hint("ask root, or whoever the daemon runs as")
+			Hint("ask root, or the user that the daemon runs as")
 	}
 	keeper, ok := s.Engine.(Storekeeper)
 	if !ok {
@@ -36,7 +36,7 @@ func (s *Server) keeper(r *http.Request, op string) (Storekeeper, error) {
 	return keeper, nil
 }
 
-func (s *Server) getStore(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) getStore(w http.ResponseWriter, r *http.Request) error {
 	keeper, err := s.keeper(r, "look at the store")
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *Server) getStore(w http.ResponseWriter, r *http.Request) error {
 	return answerStore(w, http.StatusOK)(keeper.StoreStatus(r.Context()))
 }
 
-func (s *Server) initStore(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) initStore(w http.ResponseWriter, r *http.Request) error {
 	const op = "make a pool"
 	keeper, err := s.keeper(r, op)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) initStore(w http.ResponseWriter, r *http.Request) error {
 	return answerStore(w, http.StatusCreated)(keeper.StoreInit(r.Context(), size))
 }
 
-func (s *Server) growStore(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) growStore(w http.ResponseWriter, r *http.Request) error {
 	const op = "grow the pool"
 	keeper, err := s.keeper(r, op)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Server) growStore(w http.ResponseWriter, r *http.Request) error {
 	return answerStore(w, http.StatusOK)(keeper.StoreGrow(r.Context(), size))
 }
 
-func (s *Server) removeStore(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) removeStore(w http.ResponseWriter, r *http.Request) error {
 	keeper, err := s.keeper(r, "remove the pool")
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *Server) removeStore(w http.ResponseWriter, r *http.Request) error {
 	return done(w, keeper.StoreRemove(r.Context()))
 }
 
-func (s *Server) repairStore(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) repairStore(w http.ResponseWriter, r *http.Request) error {
 	keeper, err := s.keeper(r, "repair the ledger")
 	if err != nil {
 		return err

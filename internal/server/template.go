@@ -7,7 +7,7 @@ import (
 	"github.com/forkbox/forkbox/client"
 )
 
-func (s *Server) listTemplates(w http.ResponseWriter, r *http.Request) error {
+func (s snapshotRoutes) listTemplates(w http.ResponseWriter, r *http.Request) error {
 	list, err := s.Engine.Templates(r.Context(), who(r))
 	if err != nil {
 		return err
@@ -18,7 +18,7 @@ func (s *Server) listTemplates(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, client.TemplateList{Templates: notNil(list)})
 }
 
-func (s *Server) createTemplate(w http.ResponseWriter, r *http.Request) error {
+func (s snapshotRoutes) createTemplate(w http.ResponseWriter, r *http.Request) error {
 	var spec forkbox.TemplateSpec
 	if err := decode(r, &spec); err != nil {
 		return err
@@ -33,11 +33,11 @@ func (s *Server) createTemplate(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusCreated, briefTemplate(template))
 }
 
-func (s *Server) removeTemplate(w http.ResponseWriter, r *http.Request) error {
+func (s snapshotRoutes) removeTemplate(w http.ResponseWriter, r *http.Request) error {
 	return done(w, s.Engine.RemoveTemplate(r.Context(), who(r), r.PathValue("template")))
 }
 
-func (s *Server) warmTemplate(w http.ResponseWriter, r *http.Request) error {
+func (s snapshotRoutes) warmTemplate(w http.ResponseWriter, r *http.Request) error {
 	var req client.WarmRequest
 	if err := decode(r, &req); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// longestTicket bounds the word by which somebody finds their place again.
+// longestTicket bounds the word by which a client finds its place again.
 const longestTicket = 128
 
 // checkWish refuses what no engine could make sense of. Whether a limit may be

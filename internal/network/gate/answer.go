@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/miekg/dns"
@@ -13,7 +14,7 @@ import (
 const standInTTL = 1
 
 // answer makes of a question what the box may know.
-func (g *Gate) answer(ctx context.Context, q *dns.Msg) *dns.Msg {
+func (n *names) answer(ctx context.Context, q *dns.Msg) *dns.Msg {
 	m := new(dns.Msg).SetReply(q)
 	m.RecursionAvailable = true
 	if opt := q.IsEdns0(); opt != nil {
@@ -27,15 +28,15 @@ func (g *Gate) answer(ctx context.Context, q *dns.Msg) *dns.Msg {
 	case q.Question[0].Qclass != dns.ClassINET || q.Question[0].Qtype == dns.TypeANY:
 		m.Rcode = dns.RcodeRefused
 	default:
-		g.answerName(ctx, m, canonical(q.Question[0].Name), q.Question[0].Qtype)
+		n.answerName(ctx, m, canonical(q.Question[0].Name), q.Question[0].Qtype)
 	}
 	return m
 }
 
 // answerName answers for names that are the gate's own business, or asks the
 // policy about others.
-func (g *Gate) answerName(ctx context.Context, m *dns.Msg, name string, qtype uint16) {
-	switch _, isMate := g.peer(name); {
+func (n *names) answerName(ctx context.Context, m *dns.Msg, name string, qtype uint16) {
+	switch _, isMate := n.peer(name); {
 	case !validName(name) || numeric(name):
 		m.Rcode = dns.RcodeNameError
 	case qtype == dns.TypeHTTPS || qtype == dns.TypeSVCB:
@@ -46,35 +47,35 @@ func (g *Gate) answerName(ctx context.Context, m *dns.Msg, name string, qtype ui
 	case name == forkbox.HostName:
 		addAddr(m, Gateway4, qtype, standInTTL)
 	case isMate:
-		addAddr(m, g.stands.mate(name), qtype, standInTTL)
+		addAddr(m, n.stands.giveToMate(name), qtype, standInTTL)
 	default:
-		g.answerPolicy(ctx, m, name, qtype)
+		n.answerPolicy(ctx, m, name, qtype)
 	}
 }
 
-func (g *Gate) answerPolicy(ctx context.Context, m *dns.Msg, name string, qtype uint16) {
-	v := g.rules().Name(serviceHost(name, qtype))
+func (n *names) answerPolicy(ctx context.Context, m *dns.Msg, name string, qtype uint16) {
+	v := n.rules().Name(serviceHost(name, qtype))
 	switch {
 	case !v.Allowed:
-		g.answerRefused(m, name, qtype, v)
+		n.answerRefused(m, name, qtype, v)
 	case qtype == dns.TypeA || qtype == dns.TypeAAAA:
-		g.answerAddresses(ctx, m, name, qtype)
+		n.answerAddresses(ctx, m, name, qtype)
 	default:
-		g.answerOther(ctx, m, name, qtype)
+		n.answerOther(ctx, m, name, qtype)
 	}
 }
 
 // answerRefused gives a refused name an address at which connections are refused
 // on record. It is not asked for outside: the name itself could be a message.
-func (g *Gate) answerRefused(m *dns.Msg, name string, qtype uint16, v forkbox.NetVerdict) {
+func (n *names) answerRefused(m *dns.Msg, name string, qtype uint16, v forkbox.NetVerdict) {
 	if strings.HasSuffix(name, ".arpa") {
 		m.Rcode = dns.RcodeNameError // many programs ask whose an address is, and mean nothing by it
 		return
 	}
 	v.Target = forkbox.NetTarget{Proto: "dns", Host: name, Port: dnsPort}
-	g.log.lookup(v)
+	n.log.noteLookup(v)
 	if qtype == dns.TypeA {
-		addAddr(m, g.stands.refuse(name, netip.Addr{}, nil), qtype, standInTTL)
+		addAddr(m, n.stands.giveToRefused(name, netip.Addr{}, nil), qtype, standInTTL)
 	}
 }
 
@@ -134,5 +135,96 @@ func addAddr(m *dns.Msg, addr netip.Addr, qtype uint16, ttl uint32) {
 		m.Answer = append(m.Answer, &dns.A{Hdr: h, A: addr.AsSlice()})
 	case qtype == dns.TypeAAAA && addr.Is6():
 		m.Answer = append(m.Answer, &dns.AAAA{Hdr: h, AAAA: addr.AsSlice()})
+	}
+}
+
+// addresses is what the world has for an allowed name, as far as the box may know.
+type addresses struct {
+	addrs   []netip.Addr
+	ttl     time.Duration
+	rcode   int
+	refused *forkbox.NetVerdict // an alias on the way is denied
+	hidden  netip.Addr          // an address that may not be given out
+}
+
+// findAddresses asks the world for an allowed name, and pins what may be given out.
+func (j *judge) findAddresses(ctx context.Context, name string, qtype uint16) addresses {
+	reply, err := j.cfg.Resolver.lookup(ctx, j.asking, question{name, qtype})
+	if err != nil {
+		v := j.rules().Name(name)
+		v.Target = forkbox.NetTarget{Proto: "dns", Host: name, Port: dnsPort}
+		j.log.fail(failed(v, err), nil)
+		return addresses{rcode: dns.RcodeServerFailure}
+	}
+	f := addresses{rcode: reply.Rcode, ttl: reply.TTL, refused: aliasDenied(j.rules(), reply.Aliases)}
+	if f.refused != nil {
+		return f
+	}
+	for _, addr := range reply.Addrs {
+		if !j.rules().Answer(name, addr) || isOwn(addr) {
+			f.hidden = addr
+			continue
+		}
+		f.addrs = append(f.addrs, addr)
+		j.pins.add(addr, name, reply.TTL, reply.Aliases...)
+	}
+	return f
+}
+
+const ttlMost = time.Hour
+
+// answerAddresses answers with the addresses of an allowed name, under the name
+// that was asked for: aliases are of no use to the box, since only the name is
+// pinned.
+func (n *names) answerAddresses(ctx context.Context, m *dns.Msg, name string, qtype uint16) {
+	f := n.findAddresses(ctx, name, qtype)
+	m.Rcode = f.rcode
+	ttl := uint32(min(f.ttl, ttlMost) / time.Second)
+	for _, addr := range f.addrs {
+		addAddr(m, addr, qtype, ttl)
+	}
+	if len(f.addrs) > 0 || f.refused == nil && !f.hidden.IsValid() {
+		return
+	}
+	m.Rcode = dns.RcodeSuccess
+	if qtype == dns.TypeA { // a connection to it is refused with the reason
+		addAddr(m, n.stands.giveToRefused(name, f.hidden, f.refused), qtype, standInTTL)
+		return
+	}
+	if len(n.findAddresses(ctx, name, dns.TypeA).addrs) == 0 {
+		n.log.noteLookup(n.whyHidden(name, f))
+	}
+}
+
+// whyHidden says why a name has no address for the box: nothing will connect to
+// it that could be refused with the reason.
+func (j *judge) whyHidden(name string, f addresses) forkbox.NetVerdict {
+	v := forkbox.NetVerdict{Why: "its address belongs to the box's gate"}
+	switch {
+	case f.refused != nil:
+		v = *f.refused
+	case !isOwn(f.hidden):
+		// No port of it may be reached, so any will do to hear why.
+		v = j.rules().Connect(forkbox.NetTarget{Proto: "tcp", Host: name, Addr: f.hidden, Port: 443})
+	}
+	v.Allowed, v.Target = false, forkbox.NetTarget{Proto: "dns", Host: name, Addr: f.hidden, Port: dnsPort}
+	return v
+}
+
+// answerOther passes on records of other types, without those that could bring
+// the box addresses which are not pinned.
+func (n *names) answerOther(ctx context.Context, m *dns.Msg, name string, qtype uint16) {
+	reply, err := n.cfg.Resolver.lookup(ctx, n.asking, question{name, qtype})
+	if err != nil {
+		m.Rcode = dns.RcodeServerFailure
+		return
+	}
+	m.Rcode = reply.Rcode
+	for _, rr := range reply.Records {
+		switch rr.Header().Rrtype {
+		case dns.TypeA, dns.TypeAAAA, dns.TypeHTTPS, dns.TypeSVCB, dns.TypeOPT:
+		default:
+			m.Answer = append(m.Answer, rr)
+		}
 	}
 }

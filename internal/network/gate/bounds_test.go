@@ -5,6 +5,7 @@ package gate
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/netip"
 	"testing"
 	"time"
@@ -61,11 +62,11 @@ func TestPinsAreBounded(t *testing.T) {
 
 func TestStandInsAreBounded(t *testing.T) {
 	s := newStandIns()
-	mate := s.mate("bob")
+	mate := s.giveToMate("bob")
 	seen := map[netip.Addr]bool{mate: true}
 	for i := range 2 * standLast {
-		addr := s.refuse(itoa(i)+".example", netip.Addr{}, nil)
-		if stand, found := s.at(addr); !found || stand.name != itoa(i)+".example" || stand.mate || !pool.Contains(addr) {
+		addr := s.giveToRefused(itoa(i)+".example", netip.Addr{}, nil)
+		if stand, found := s.find(addr); !found || stand.name != itoa(i)+".example" || stand.mate || !pool.Contains(addr) {
 			t.Fatalf("%v stands for %+v", addr, stand)
 		}
 		seen[addr] = true
@@ -73,16 +74,16 @@ func TestStandInsAreBounded(t *testing.T) {
 	if s.count() > standInLimit+1 {
 		t.Errorf("%d addresses are given out", s.count())
 	}
-	if stand, found := s.at(mate); !found || stand.name != "bob" || s.mate("bob") != mate {
+	if stand, found := s.find(mate); !found || stand.name != "bob" || s.giveToMate("bob") != mate {
 		t.Error("the teammate's was used again")
 	}
-	if again := s.refuse("0.example", netip.Addr{}, nil); s.refuse("0.example", netip.Addr{}, nil) != again {
+	if again := s.giveToRefused("0.example", netip.Addr{}, nil); s.giveToRefused("0.example", netip.Addr{}, nil) != again {
 		t.Error("a name has two addresses")
 	}
 	for i := range 2 * mateLast {
-		s.mate("box" + itoa(i))
+		s.giveToMate("box" + itoa(i))
 	}
-	if s.mate("one more").IsValid() {
+	if s.giveToMate("one more").IsValid() {
 		t.Error("there is no end of teammates")
 	}
 }
@@ -92,7 +93,7 @@ func TestDifferentRefusalsAreBounded(t *testing.T) {
 	l := newLog(&Config{NextID: func() int64 { return 1 }, Record: func(c forkbox.Conn) { recorded = append(recorded, c) }})
 	for i := range 50 * foldLimit {
 		l.refuse(forkbox.NetVerdict{Target: forkbox.NetTarget{Proto: "tcp", Port: i}, Why: "no " + itoa(i%9)}, nil)
-		l.lookup(forkbox.NetVerdict{Target: forkbox.NetTarget{Proto: "dns", Host: itoa(i)}})
+		l.noteLookup(forkbox.NetVerdict{Target: forkbox.NetTarget{Proto: "dns", Host: itoa(i)}})
 	}
 	if len(l.folds) > foldLimit+64 || len(l.lookups) > lookupLimit+1 {
 		t.Errorf("%d and %d are kept", len(l.folds), len(l.lookups))
@@ -159,5 +160,62 @@ func TestBandwidthLimitHoldsUntilItIsLifted(t *testing.T) {
 		if n, err := io.ReadFull(conn, make([]byte, len(sent))); err != nil {
 			t.Errorf("%s: once it is lifted %d bytes come, %v", way, n, err)
 		}
+	}
+}
+
+// TestUnreadConnectionsHoldLittle has a server say more than the box ever reads,
+// on so many connections that a large buffer for each would be too much.
+func TestUnreadConnectionsHoldLittle(t *testing.T) {
+	const many = 700
+	f := open(t, "allow 203.0.113.1")
+	f.tcp("203.0.113.1:80", func(conn net.Conn) {
+		said := make([]byte, 1<<20)
+		for {
+			if _, err := conn.Write(said); err != nil {
+				return
+			}
+		}
+	})
+	var conns []net.Conn
+	for range many {
+		conn, err := f.box.dial("tcp", "203.0.113.1:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conns = append(conns, conn)
+		io.WriteString(conn, "x\n")
+	}
+	const most = 64*256<<10 + 448*32<<10 + (many-512)*8<<10
+	for range 500 { // until nothing is taken any more
+		before := f.gate.Stats().In
+		time.Sleep(20 * time.Millisecond)
+		lent := f.gate.lent.Load()
+		if lent > 2*most {
+			t.Fatalf("%d bytes are lent to %d connections", lent, len(conns))
+		}
+		if f.gate.Stats().In == before {
+			break
+		}
+	}
+	s := f.gate.Stats()
+	if lent := f.gate.lent.Load(); lent > most || lent < many*8<<10 || s.Memory < lent {
+		t.Errorf("%d bytes are lent, and the gate says %+v", lent, s)
+	}
+}
+
+func TestBuffersAreGivenBack(t *testing.T) {
+	f := open(t, "allow 203.0.113.1")
+	f.tcp("203.0.113.1:7", echo)
+	conn, err := f.box.dial("tcp", "203.0.113.1:7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(conn, "all that\n")
+	io.ReadFull(conn, make([]byte, 9))
+	conn.Close()
+	f.gate.Close()
+	if lent := f.gate.lent.Load(); lent != 0 {
+		t.Errorf("%d bytes are still lent", lent)
 	}
 }

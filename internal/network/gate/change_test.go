@@ -113,7 +113,7 @@ func TestTunnelsEndWhenRequestsHaveToBeSeen(t *testing.T) {
 		t.Errorf("%d are open, not the other host's and the silent one", n)
 	}
 	if shake(silent, "good.example") == nil {
-		t.Error("nobody can see into it, and it passed")
+		t.Error("the gate cannot see into it, and it passed")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/miekg/dns"
@@ -16,12 +17,18 @@ import (
 
 const (
 	// askingLimit is how many questions of a box are being answered at a time.
-	// Others are dropped: who asked asks again.
+	// Others are dropped: programs ask again.
 	askingLimit = 64
 	answerTime  = 10 * time.Second
 	// dnsIdle is how long a TCP connection to the name server may be silent.
 	dnsIdle = 10 * time.Second
 )
+
+// names answers the box's questions for names, as its judge decides.
+type names struct {
+	*judge
+	asked atomic.Int64
+}
 
 // nameServer is the box's, at one of the gateway's addresses.
 type nameServer struct {
@@ -71,13 +78,13 @@ func (s *nameServer) run() {
 }
 
 func (s *nameServer) reply(question []byte, to net.Addr) {
-	if answer := s.gate.answerBytes(question, false); answer != nil {
+	if answer := s.gate.names.answerBytes(question, false); answer != nil {
 		s.conn.WriteTo(answer, to)
 	}
 }
 
 // serveNames answers questions that come by TCP.
-func (g *Gate) serveNames(conn *boxConn) {
+func (n *names) serveNames(conn *boxConn) {
 	for {
 		conn.SetDeadline(time.Now().Add(dnsIdle))
 		var size [2]byte
@@ -88,7 +95,7 @@ func (g *Gate) serveNames(conn *boxConn) {
 		if _, err := io.ReadFull(conn, question); err != nil {
 			return
 		}
-		answer := g.answerBytes(question, true)
+		answer := n.answerBytes(question, true)
 		if answer == nil || len(answer) > dns.MaxMsgSize {
 			return
 		}
@@ -100,15 +107,15 @@ func (g *Gate) serveNames(conn *boxConn) {
 }
 
 // answerBytes answers one question; nil where even an error would be too much.
-func (g *Gate) answerBytes(question []byte, tcp bool) []byte {
-	g.asked.Add(1)
+func (n *names) answerBytes(question []byte, tcp bool) []byte {
+	n.asked.Add(1)
 	q := new(dns.Msg)
 	if err := q.Unpack(question); err != nil || q.Response {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(g.ctx, answerTime)
+	ctx, cancel := context.WithTimeout(n.ctx, answerTime)
 	defer cancel()
-	m := g.answer(ctx, q)
+	m := n.answer(ctx, q)
 	if !tcp {
 		m.Truncate(sizeFor(q))
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // admit decides whether the stack may see a packet from the box. What it may
-// not see is refused here, on record where somebody tried something.
+// not see is refused here, on record where a program tried something.
 func (g *Gate) admit(raw []byte) bool {
 	p, ok := parsePacket(raw)
 	if !ok {
@@ -28,7 +28,7 @@ func (g *Gate) admit(raw []byte) bool {
 }
 
 // hasStack makes sure that there is a stack to see a packet. Where it cannot be
-// made the packet is lost, as packets are: who sent it repeats it.
+// made the packet is lost, as packets are: its sender repeats it.
 func (g *Gate) hasStack() bool {
 	_, err := g.needStack()
 	if err != nil {
@@ -44,8 +44,8 @@ func (g *Gate) admitProtocol(p packet) bool {
 	case p.isEcho() && isGateway(p.dst):
 		return true
 	case p.isError():
-		// The box's kernel says that nobody listens there, to a teammate; or
-		// somebody wants the gate to believe in a smaller path.
+		// The box's kernel tells a teammate that no program listens there; any
+		// other error may be made up to have the gate send smaller packets.
 		return p.isPortUnreachable()
 	}
 	g.refusePacket(p, "only TCP and UDP pass the gate", true)

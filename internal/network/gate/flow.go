@@ -2,6 +2,8 @@ package gate
 
 import (
 	"context"
+	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,7 +16,7 @@ type flow struct {
 	gate   *Gate
 	ctx    context.Context
 	cancel context.CancelFunc
-	// cut ends both sides, so that whoever serves it returns.
+	// cut ends both sides, so that the goroutine that serves it returns.
 	cut     func()
 	release func()       // the pin
 	held    func() int64 // bytes in buffers
@@ -41,7 +43,7 @@ func (g *Gate) vacate() { g.open.Add(-1) }
 // start has an allowed attempt on record, with the process that made it where
 // that can be told.
 func (g *Gate) start(w way, by forkbox.Who, cut func(), held func() int64) *flow {
-	f := &flow{gate: g, cut: cut, held: held, record: g.log.begin(w.verdict, forkbox.ConnOpen)}
+	f := &flow{gate: g, cut: cut, held: held, record: g.log.newRecord(w.verdict, forkbox.ConnOpen)}
 	setWho(&f.record, by)
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.release = g.pins.hold(w.verdict.Target.Addr)
@@ -58,9 +60,9 @@ func (f *flow) snapshot() forkbox.Conn {
 	return f.record
 }
 
-// judged puts what was found out about a flow into its record: the name that the
+// setVerdict puts what was found out about a flow into its record: the name that the
 // client said, or why it ends.
-func (f *flow) judged(v forkbox.NetVerdict) {
+func (f *flow) setVerdict(v forkbox.NetVerdict) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if v.Allowed && f.record.State == forkbox.ConnRefused {
@@ -155,4 +157,57 @@ func (fs *flows) list() []*flow {
 		list = append(list, f)
 	}
 	return list
+}
+
+// counted is a connection of an interceptor's to the world: its bytes count as
+// the box's.
+type counted struct {
+	net.Conn
+	flow *flow
+	stop func() bool
+}
+
+// track has a connection end with the flow that it belongs to.
+func (f *flow) track(conn net.Conn) net.Conn {
+	stop := context.AfterFunc(f.ctx, func() { conn.Close() })
+	return &counted{Conn: conn, flow: f, stop: stop}
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	down := c.flow.gate.down
+	n, err := c.Conn.Read(p[:down.piece(len(p))])
+	c.flow.in.Add(int64(n))
+	down.wait(c.flow.ctx, n)
+	return n, err
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	sent := 0
+	err := c.flow.gate.up.pace(c.flow.ctx, p, func(piece []byte) (int, error) {
+		n, err := c.Conn.Write(piece)
+		sent += n
+		c.flow.out.Add(int64(n))
+		return n, err
+	})
+	return sent, err
+}
+
+func (c *counted) CloseWrite() error {
+	closeWrite(c.Conn)
+	return nil
+}
+
+func (c *counted) Close() error {
+	if c.stop != nil {
+		c.stop()
+	}
+	return c.Conn.Close()
+}
+
+// quote is a name from the box, fit to be read: it may hold any bytes.
+func quote(name string) string {
+	if len(name) > 255 {
+		name = name[:255] + "…"
+	}
+	return strconv.Quote(name)
 }

@@ -317,7 +317,7 @@ func TestTeammates(t *testing.T) {
 	alice.wantRecord("bob", func(c forkbox.Conn) bool {
 		return c.Target.Host == "bob" && c.Target.Port == 8000 && c.State == forkbox.ConnClosed && c.Rule.Rule == "team blue"
 	})
-	_, err = alice.dialName("bob", 8001) // nobody listens
+	_, err = alice.dialName("bob", 8001) // no program listens there
 	wantRefused(t, err)
 	was := alice.resolve("bob")
 	mu.Lock()

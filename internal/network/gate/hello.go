@@ -24,7 +24,7 @@ var (
 
 // helloName finds the server's name in a TLS ClientHello, which may be spread
 // over records. With encrypted ClientHello that is the outer one: the only one
-// that who relays it can know. Empty: it names none.
+// that a relay can read. It is empty where none is named.
 func helloName(head []byte) (string, error) {
 	message, err := handshakeBytes(head)
 	if err != nil {

@@ -32,8 +32,8 @@ func readable(fd uintptr) bool {
 	return n > 0 || err != nil && err != unix.EINTR
 }
 
-// shutdown ends a socket that may still be connecting: whoever waits for it
-// hears of it.
+// shutdown ends a socket that may still be connecting: the goroutine that waits
+// for it wakes up.
 func shutdown(raw syscall.RawConn) {
 	raw.Control(func(fd uintptr) { unix.Shutdown(int(fd), unix.SHUT_RDWR) })
 }

@@ -2,8 +2,11 @@ package gate
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/forkbox/forkbox"
 )
@@ -24,9 +27,9 @@ type lookup struct {
 	times   int
 }
 
-// lookup notes that a refused name was asked for. If nothing connects to it, it
+// noteLookup notes that a refused name was asked for. If nothing connects to it, it
 // becomes a record of its own.
-func (l *log) lookup(v forkbox.NetVerdict) {
+func (l *log) noteLookup(v forkbox.NetVerdict) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := v.Target.Host
@@ -37,11 +40,12 @@ func (l *log) lookup(v forkbox.NetVerdict) {
 		l.lookups[key] = &lookup{verdict: v, since: time.Now()}
 	}
 	l.lookups[key].times++
-	l.wind()
+	l.startTimer()
 }
 
-// reached says that somebody connected to a name: its lookup is explained.
-func (l *log) reached(host string) {
+// forgetLookup drops the lookup of a name that the box then connected to: the
+// connection's record says more.
+func (l *log) forgetLookup(host string) {
 	if host == "" {
 		return
 	}
@@ -50,10 +54,10 @@ func (l *log) reached(host string) {
 	delete(l.lookups, host)
 }
 
-// dueLookups are those that nothing came of, in their order; the caller holds the
-// lock. Many names below one domain are one record: data that somebody tries to
-// carry out in names comes as thousands of them.
-func (l *log) dueLookups(all bool) []forkbox.Conn {
+// takeDueLookups takes out the lookups that no connection followed, oldest
+// first; the caller holds the lock. Many names below one domain are one record:
+// data that a program tries to carry out in names comes as thousands of them.
+func (l *log) takeDueLookups(all bool) []forkbox.Conn {
 	domains := map[string][]*lookup{}
 	for name, found := range l.lookups {
 		if all || time.Since(found.since) >= lookupWait {
@@ -64,7 +68,7 @@ func (l *log) dueLookups(all bool) []forkbox.Conn {
 	var told []forkbox.Conn
 	for _, names := range domains {
 		for _, found := range foldLookups(names) {
-			conn := l.begin(found.verdict, forkbox.ConnRefused)
+			conn := l.newRecord(found.verdict, forkbox.ConnRefused)
 			conn.Time, conn.Times = found.since, found.times
 			told = append(told, conn)
 		}
@@ -96,4 +100,42 @@ func domainOf(name string) string {
 	}
 	_, parent, _ := strings.Cut(name, ".")
 	return parent
+}
+
+// tidy is a verdict fit to be kept and read: a box says what it likes for a
+// name, of any length and with any bytes.
+func tidy(v forkbox.NetVerdict) forkbox.NetVerdict {
+	t := &v.Target
+	if t.Host != "" && !validName(t.Host) {
+		t.Host = quoted(t.Host, 255)
+		v.Remedy = "" // it would have the owner type that name
+	}
+	t.Method, t.Path = fit(t.Method, 32), fit(t.Path, 512)
+	v.Why, v.Remedy = fit(v.Why, 1024), fit(v.Remedy, 1024)
+	return v
+}
+
+// fit is a text of no more than some bytes, all of which can be printed.
+func fit(text string, most int) string {
+	if strings.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) >= 0 {
+		return quoted(text, most)
+	}
+	return cut(text, most)
+}
+
+func quoted(text string, most int) string { return cut(strconv.Quote(cut(text, most)), most) }
+
+// cut is at most the first bytes of a text, of whole characters.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	text = text[:most-len("…")]
+	for len(text) > 0 {
+		if r, size := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || size != 1 {
+			break
+		}
+		text = text[:len(text)-1]
+	}
+	return text + "…"
 }

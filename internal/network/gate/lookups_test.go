@@ -15,10 +15,10 @@ func TestFewLookupsKeepTheirNames(t *testing.T) {
 		l := newLog(&Config{NextID: func() int64 { return 1 }, Record: func(c forkbox.Conn) { recorded = append(recorded, c) }})
 		for range 2 { // A and AAAA
 			for i := range c.names {
-				l.lookup(forkbox.NetVerdict{Target: forkbox.NetTarget{Proto: "dns", Host: fmt.Sprintf("n%d.some.example", i)}})
+				l.noteLookup(forkbox.NetVerdict{Target: forkbox.NetTarget{Proto: "dns", Host: fmt.Sprintf("n%d.some.example", i)}})
 			}
 		}
-		l.lookup(forkbox.NetVerdict{Target: forkbox.NetTarget{Proto: "dns", Host: "other.example"}})
+		l.noteLookup(forkbox.NetVerdict{Target: forkbox.NetTarget{Proto: "dns", Host: "other.example"}})
 		l.close()
 		if len(recorded) != c.records+1 {
 			t.Errorf("%d names below a domain are %d records", c.names, len(recorded)-1)

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/forkbox/forkbox"
 )
 
 const (
@@ -24,9 +26,9 @@ const (
 	pinAliases = 8 << 10
 )
 
-// pins knows which names an address was given out for: only as one of them it is
-// reachable. An answer that points a name elsewhere later is of no use to
-// anybody, since every address is judged together with its name.
+// pins knows which names an address was given out for: only as one of them it
+// is reachable. An answer that later points a name elsewhere opens nothing,
+// since every address is judged together with its name.
 type pins struct {
 	mu   sync.Mutex
 	now  func() time.Time
@@ -84,7 +86,7 @@ func (e *pinned) put(n *pin) {
 	e.names = e.names[:most]
 }
 
-// makeRoom drops what is stale, or else the oldest that nobody uses.
+// makeRoom drops what is stale, or else the oldest that no connection uses.
 func (p *pins) makeRoom() {
 	if len(p.at) < pinLimit {
 		return
@@ -152,4 +154,76 @@ func (p *pins) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.at)
+}
+
+// aliasDenied says why a name is refused that is an alias of others, if a rule
+// denies one of those.
+func aliasDenied(rules Policy, aliases []string) *forkbox.NetVerdict {
+	for _, alias := range aliases {
+		if rule, denied := rules.Denies(alias); denied {
+			return &forkbox.NetVerdict{Rule: rule, Why: "it is an alias of " + quote(alias) + ", which `" + rule.Rule + "` denies (" + rule.From + ")"}
+		}
+	}
+	return nil
+}
+
+// counts says whether an address is reachable by a pin: rules may have come to
+// deny a name that its answer came by. That is found out once for each policy,
+// since an address can have many names and every connection asks.
+func (p *pins) counts(n *pin) bool {
+	if len(n.aliases) == 0 || p.policy == nil {
+		return true
+	}
+	if now := p.policy.Load(); now != p.under {
+		p.under = now
+		p.era++
+	}
+	if n.era != p.era {
+		n.era, n.denied = p.era, aliasDenied(*p.under, n.aliases) != nil
+	}
+	return !n.denied
+}
+
+// latest is the name that an address was given out for last, whether it counts
+// or not, and the names that the answer came by.
+func (p *pins) latest(addr netip.Addr) (name string, aliases []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, n := range p.alive(addr) {
+		return n.name, n.aliases
+	}
+	return "", nil
+}
+
+// aliases are the names that the answer for a name came by.
+func (p *pins) aliases(addr netip.Addr, name string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, n := range p.alive(addr) {
+		if n.name == name {
+			return n.aliases
+		}
+	}
+	return nil
+}
+
+func lengths(names []string) int {
+	n := 0
+	for _, name := range names {
+		n += len(name)
+	}
+	return n
+}
+
+// explainAlias says of a refused address that it was given out for a name, if that
+// does not count any more: the bare address is not what the box was after.
+func (j *judge) explainAlias(bare forkbox.NetVerdict) forkbox.NetVerdict {
+	name, aliases := j.pins.latest(bare.Target.Addr)
+	denied := aliasDenied(j.rules(), aliases)
+	if denied == nil {
+		return bare
+	}
+	denied.Target = bare.Target
+	denied.Target.Host = name
+	return *denied
 }

@@ -105,8 +105,8 @@ func TestLongLinesOfOtherProtocolsPass(t *testing.T) {
 	}
 }
 
-// TestRequestsForProxiesGoToTheInterceptor, whoever they are for: it judges that
-// for each of them.
+// TestRequestsForProxiesGoToTheInterceptor, for any host: it judges that for
+// each of them.
 func TestRequestsForProxiesGoToTheInterceptor(t *testing.T) {
 	taken := make(chan Meta, 1)
 	f := open(t, "allow proxy.example:3128\nallow other.example:443\nallow 203.0.113.2", func(c *Config) {

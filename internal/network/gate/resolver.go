@@ -100,7 +100,7 @@ func (r *Resolver) Lookup(ctx context.Context, name string, qtype uint16) (Reply
 	return r.lookup(ctx, nil, question{name, qtype})
 }
 
-// lookup is Lookup for somebody who has only so many places.
+// lookup is Lookup for a box, which has a share of the places.
 func (r *Resolver) lookup(ctx context.Context, share places, q question) (Reply, error) {
 	if addrs := r.hosts.addrs(q.name); len(addrs) > 0 && (q.qtype == dns.TypeA || q.qtype == dns.TypeAAAA) {
 		return Reply{Addrs: ofType(addrs, q.qtype), TTL: time.Minute}, nil
@@ -148,4 +148,149 @@ func ofType(addrs []netip.Addr, qtype uint16) []netip.Addr {
 		}
 	}
 	return of
+}
+
+// join waits with the other boxes that ask the same, or asks as soon as there
+// is a place for it. The asking does not end with the box that began it: others
+// may wait as well.
+func (r *Resolver) join(ctx context.Context, share places, q question) *pending {
+	if p := r.waitingFor(q); p != nil {
+		return p
+	}
+	if share != nil {
+		// Programs that ask for many names at once wait here: they did nothing
+		// wrong, and would take an error for the last word.
+		select {
+		case share <- struct{}{}:
+		case <-ctx.Done():
+			return newAnswered(Reply{}, errLate)
+		}
+	}
+	return r.begin(share, q)
+}
+
+func (r *Resolver) waitingFor(q question) *pending {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.waiting[q]
+}
+
+// begin asks, unless another box has asked meanwhile. The place that was taken
+// for it is given back with the answer, or now if it is not needed.
+func (r *Resolver) begin(share places, q question) *pending {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.waiting[q]; p != nil {
+		share.give()
+		return p
+	}
+	if reply, ok := r.cache.get(q); ok {
+		share.give()
+		return newAnswered(reply, nil)
+	}
+	select {
+	case r.asking <- struct{}{}:
+	default:
+		share.give()
+		return newAnswered(Reply{}, errTooMany)
+	}
+	p := &pending{done: make(chan struct{}), place: share}
+	r.waiting[q] = p
+	go r.ask(q, p)
+	return p
+}
+
+// newAnswered is a question that has its answer already.
+func newAnswered(reply Reply, err error) *pending {
+	p := &pending{done: make(chan struct{}), reply: reply, err: err}
+	close(p.done)
+	return p
+}
+
+const (
+	// cacheLimit is how many answers are remembered, and cacheBytes how much
+	// they take, about.
+	cacheLimit = 4096
+	cacheBytes = 16 << 20
+	// cacheAnswer is how large an answer may be to be remembered: few are
+	// larger, and a hostile name server's would push out all others.
+	cacheAnswer = 4 << 10
+	// recordCost is what a record takes besides its text.
+	recordCost = 128
+)
+
+// cache remembers answers until their time is over.
+type cache struct {
+	mu    sync.Mutex
+	all   map[question]cached
+	bytes int
+}
+
+type cached struct {
+	reply Reply
+	until time.Time
+	bytes int
+}
+
+// get finds an answer, with the time that it is still good for.
+func (c *cache) get(q question) (Reply, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	entry, has := c.all[q]
+	left := time.Until(entry.until)
+	if !has || left <= 0 {
+		return Reply{}, false
+	}
+	entry.reply.TTL = max(left, ttlLeast)
+	return entry.reply, true
+}
+
+func (c *cache) put(q question, reply Reply) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all == nil {
+		c.all = map[question]cached{}
+	}
+	c.forget(q)
+	wire := wireSize(reply)
+	if wire > cacheAnswer {
+		return
+	}
+	bytes := len(q.name) + wire + recordCost*(1+len(reply.Records))
+	if len(c.all) >= cacheLimit || c.bytes+bytes > cacheBytes {
+		c.makeRoom()
+	}
+	c.all[q] = cached{reply, time.Now().Add(reply.TTL), bytes}
+	c.bytes += bytes
+}
+
+// wireSize is how large an answer's records are.
+func wireSize(reply Reply) int {
+	size := 0
+	for _, rr := range reply.Records {
+		size += dns.Len(rr)
+	}
+	return size
+}
+
+func (c *cache) forget(q question) {
+	c.bytes -= c.all[q].bytes
+	delete(c.all, q)
+}
+
+// makeRoom forgets what is over, and if that is not enough a part of the rest,
+// whichever: an order would cost more than asking again.
+func (c *cache) makeRoom() {
+	now := time.Now()
+	for q, entry := range c.all {
+		if entry.until.Before(now) {
+			c.forget(q)
+		}
+	}
+	for q := range c.all {
+		if len(c.all) <= cacheLimit*3/4 && c.bytes <= cacheBytes*3/4 {
+			return
+		}
+		c.forget(q)
+	}
 }

@@ -76,7 +76,7 @@ func (l *line) wantWaiting(t *testing.T, n int) {
 }
 
 // TestNoBoxTakesTheResolverFromOthers: two boxes ask for more than the whole
-// daemon may have under way, and nobody answers them.
+// daemon may have under way, and no server answers them.
 func TestNoBoxTakesTheResolverFromOthers(t *testing.T) {
 	var l line
 	w := newWorld(t)
@@ -115,19 +115,19 @@ func TestNoBoxTakesTheResolverFromOthers(t *testing.T) {
 func askInside(g *Gate, name string) *dns.Msg {
 	packed, _ := new(dns.Msg).SetQuestion(dns.Fqdn(name), dns.TypeA).Pack()
 	m := new(dns.Msg)
-	m.Unpack(g.answerBytes(packed, true))
+	m.Unpack(g.names.answerBytes(packed, true))
 	return m
 }
 
 func wantAsked(t *testing.T, g *Gate, n int64) {
 	t.Helper()
 	for range 1000 {
-		if g.asked.Load() >= n {
+		if g.names.asked.Load() >= n {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatalf("only %d questions came", g.asked.Load())
+	t.Fatalf("only %d questions came", g.names.asked.Load())
 }
 
 // TestQuestionsWaitForAPlace: a box that asks for many names at once, as package
@@ -195,7 +195,7 @@ func TestBoxesThatWantToKnowTheSame(t *testing.T) {
 	}
 }
 
-// wantGivenBack has a place for a question that somebody else asked meanwhile.
+// wantGivenBack has a place for a question that another box asked meanwhile.
 func wantGivenBack(t *testing.T, r *Resolver, when string) {
 	t.Helper()
 	late := make(places, 1)

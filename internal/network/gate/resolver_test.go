@@ -119,7 +119,7 @@ func TestNextServerIsAsked(t *testing.T) {
 	}
 	r = w.resolver(func(c *ResolverConfig) { c.Servers = []netip.AddrPort{dead} })
 	if reply, err := r.Lookup(t.Context(), "good.example", dns.TypeA); err == nil {
-		t.Errorf("got %+v of nobody", reply)
+		t.Errorf("got %+v without a server", reply)
 	}
 }
 

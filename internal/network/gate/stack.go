@@ -28,9 +28,9 @@ const (
 	timeWait = 2 * time.Second
 )
 
-// needStack is the stack, which is made when the first packet comes that it could
-// have an answer to, or somebody wants to connect to the box: many boxes never
-// use the network, and a stack costs more than the rest of a gate.
+// needStack is the stack, which is made when the first packet comes that it
+// could have an answer to, or the host or a teammate connects to the box: many
+// boxes never use the network, and a stack costs more than the rest of a gate.
 func (g *Gate) needStack() (*stack.Stack, error) {
 	if s := g.stack.Load(); s != nil {
 		return s, nil
@@ -64,7 +64,7 @@ func (g *Gate) newStack() (*stack.Stack, error) {
 	for _, server := range names {
 		server.start()
 	}
-	g.stack.Store(s) // whole: who reads packets waits for that
+	g.stack.Store(s) // whole: the reader of packets waits for that
 	return s, nil
 }
 
@@ -130,4 +130,49 @@ func tuneTCP(s *stack.Stack) tcpip.Error {
 		}
 	}
 	return nil
+}
+
+// The addresses in a box, the same in every one. 198.18.0.0/15 is set aside for
+// tests of networks: nothing on the Internet has them, so nothing is hidden.
+var (
+	Box4     = netip.MustParseAddr("198.18.0.2")
+	Gateway4 = netip.MustParseAddr("198.18.0.1")
+	Box6     = netip.MustParseAddr("fd66:6f72:6b00::2")
+	Gateway6 = netip.MustParseAddr("fd66:6f72:6b00::1")
+
+	// own is what belongs to gates and boxes, reachable only as what this
+	// package makes of it, whatever the rules say.
+	own4 = netip.MustParsePrefix("198.18.0.0/15")
+	own6 = netip.MustParsePrefix("fd66:6f72:6b00::/64")
+)
+
+// MTU is that of the box's device: as large as packets get, since each costs.
+const MTU = 65520
+
+const dnsPort = 53
+
+func isGateway(a netip.Addr) bool { return a == Gateway4 || a == Gateway6 }
+
+func isBox(a netip.Addr) bool { return a == Box4 || a == Box6 }
+
+func isOwn(a netip.Addr) bool { return own4.Contains(a) || own6.Contains(a) }
+
+// toAddr is the address as Go has it.
+func toAddr(a tcpip.Address) netip.Addr {
+	addr, _ := netip.AddrFromSlice(a.AsSlice())
+	return addr
+}
+
+func toAddrPort(a tcpip.Address, port uint16) netip.AddrPort {
+	return netip.AddrPortFrom(toAddr(a), port)
+}
+
+// fromAddr is the address as the stack has it.
+func fromAddr(a netip.Addr) tcpip.Address { return tcpip.AddrFromSlice(a.AsSlice()) }
+
+func protocolOf(a netip.Addr) tcpip.NetworkProtocolNumber {
+	if a.Is4() {
+		return header.IPv4ProtocolNumber
+	}
+	return header.IPv6ProtocolNumber
 }

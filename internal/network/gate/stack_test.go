@@ -47,7 +47,7 @@ func TestStackIsMadeWhenItIsNeeded(t *testing.T) {
 	w.wantRecord("the connection", func(c forkbox.Conn) bool { return c.Target.Port == 443 && c.State == forkbox.ConnRefused })
 }
 
-// TestStackIsMadeOnce: whoever needs it first, and however many at once.
+// TestStackIsMadeOnce: however many need it at once.
 func TestStackIsMadeOnce(t *testing.T) {
 	w := openWire(t, "")
 	all := make([]*stack.Stack, 8)

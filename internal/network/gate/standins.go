@@ -8,17 +8,17 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// The pool of stand-in addresses, 198.19.0.0/16, has two parts. Teammates keep
-// theirs as long as the gate lives; those of refused names are used again, the
-// oldest first.
+// The stand-in addresses, 198.19.0.0/16, have two parts. Teammates keep theirs
+// as long as the gate lives; those of refused names are used again, the oldest
+// first.
 const (
 	mateFirst, mateLast   = 1, 4095
 	standFirst, standLast = 4096, 65534
 	standInLimit          = 8192
-	standInPool           = uint32(198)<<24 | uint32(19)<<16
+	standInNet           = uint32(198)<<24 | uint32(19)<<16
 )
 
-// standIn is what an address of the pool stands for.
+// standIn is what a stand-in address stands for.
 type standIn struct {
 	addr netip.Addr
 	name string
@@ -49,12 +49,12 @@ func newStandIns() *standIns {
 	}
 }
 
-func poolAddr(n uint32) netip.Addr {
-	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, standInPool+n)))
+func standInAddr(n uint32) netip.Addr {
+	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, standInNet+n)))
 }
 
-// at is what an address stands for.
-func (s *standIns) at(addr netip.Addr) (standIn, bool) {
+// find is what an address stands for.
+func (s *standIns) find(addr netip.Addr) (standIn, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if found := s.byAddr[addr]; found != nil {
@@ -63,8 +63,8 @@ func (s *standIns) at(addr netip.Addr) (standIn, bool) {
 	return standIn{}, false
 }
 
-// refuse gives a refused name an address.
-func (s *standIns) refuse(name string, real netip.Addr, why *forkbox.NetVerdict) netip.Addr {
+// giveToRefused gives a refused name an address, the one it has if it has one.
+func (s *standIns) giveToRefused(name string, real netip.Addr, why *forkbox.NetVerdict) netip.Addr {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if found := s.byName[name]; found != nil {
@@ -75,7 +75,7 @@ func (s *standIns) refuse(name string, real netip.Addr, why *forkbox.NetVerdict)
 		s.forget(s.order[0])
 		s.order = s.order[1:]
 	}
-	fresh := &standIn{addr: poolAddr(s.next), name: name, real: real, refused: why}
+	fresh := &standIn{addr: standInAddr(s.next), name: name, real: real, refused: why}
 	if s.next++; s.next > standLast {
 		s.next = standFirst
 	}
@@ -89,8 +89,9 @@ func (s *standIns) forget(old *standIn) {
 	delete(s.byAddr, old.addr)
 }
 
-// mate is the address of a teammate; not valid when there are too many.
-func (s *standIns) mate(name string) netip.Addr {
+// giveToMate gives a teammate an address, the one it has if it has one; an
+// invalid one when there are too many.
+func (s *standIns) giveToMate(name string) netip.Addr {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := "\x00" + name // no name of DNS's: a refused name may be the same
@@ -100,7 +101,7 @@ func (s *standIns) mate(name string) netip.Addr {
 	if s.mates > mateLast {
 		return netip.Addr{}
 	}
-	fresh := &standIn{addr: poolAddr(s.mates), name: name, mate: true}
+	fresh := &standIn{addr: standInAddr(s.mates), name: name, mate: true}
 	s.mates++
 	s.byName[key], s.byAddr[fresh.addr] = fresh, fresh
 	return fresh.addr

@@ -30,22 +30,22 @@ func (g *Gate) acceptTCP(r *tcp.ForwarderRequest) {
 	to := toAddrPort(id.LocalAddress, id.LocalPort)
 	from := socket{"tcp", toAddrPort(id.RemoteAddress, id.RemotePort), to}
 	if isGateway(to.Addr()) && to.Port() == dnsPort {
-		g.aside(r, g.serveNames)
+		g.serveAside(r, g.names.serveNames)
 		return
 	}
-	switch w := g.way("tcp", to); {
+	switch w := g.decide("tcp", to); {
 	case w.verdict.Allowed:
 		g.admitTCP(r, w, from)
 	case w.page:
 		g.log.refuse(w.verdict, &from)
-		g.aside(r, func(conn *boxConn) { servePage(conn, w.verdict) })
+		g.serveAside(r, func(conn *boxConn) { servePage(conn, w.verdict) })
 	default:
 		g.refuse(r, w.verdict, from)
 	}
 }
 
-// admitTCP serves a connection that is allowed, if there is a place for it. Where
-// that is only for now its SYN is dropped: who sent it repeats it.
+// admitTCP serves a connection that is allowed, if there is a place for it.
+// Where that is only for now its SYN is dropped: the sender repeats it.
 func (g *Gate) admitTCP(r *tcp.ForwarderRequest, w way, from socket) {
 	if !g.reserve() {
 		g.refuse(r, g.tooMany(w.verdict), from)
@@ -54,7 +54,7 @@ func (g *Gate) admitTCP(r *tcp.ForwarderRequest, w way, from socket) {
 	defer g.vacate()
 	ok, crowded := g.dials.begin(from.remote.Addr())
 	if !ok {
-		g.noPlace(w.verdict)
+		g.recordNoPlace(w.verdict)
 		r.Complete(false)
 		return
 	}
@@ -79,10 +79,10 @@ func (g *Gate) tooMany(v forkbox.NetVerdict) forkbox.NetVerdict {
 
 // connect reaches the real world, and then lets the box in: what cannot be
 // reached looks to the box as it is. The host's kernel tries for as long as the
-// box's does, so who waits in the box sees it time out as without a gate.
+// box's does, so a program in the box sees it time out as without a gate.
 func (g *Gate) connect(r *tcp.ForwarderRequest, w way, from socket, crowded bool) *relay {
 	defer g.dials.end(from.remote.Addr())
-	by := g.log.ask(from)
+	by := g.log.findHolder(from)
 	world, err := g.dial(w, crowded)
 	if err != nil {
 		g.log.fail(failed(w.verdict, err), &from)
@@ -133,8 +133,8 @@ func (g *Gate) handshake(r *tcp.ForwarderRequest) (*boxConn, error) {
 	return newBoxConn(ep, queue), nil
 }
 
-// aside accepts a connection that the gate itself answers, if there is a place.
-func (g *Gate) aside(r *tcp.ForwarderRequest, serve func(*boxConn)) {
+// serveAside accepts a connection that the gate itself answers, if there is a place.
+func (g *Gate) serveAside(r *tcp.ForwarderRequest, serve func(*boxConn)) {
 	select {
 	case g.side <- struct{}{}:
 		defer func() { <-g.side }()

@@ -19,7 +19,7 @@ import (
 
 // StandIn is the address by which this gate's box knows a teammate; not valid
 // where it has thousands already.
-func (g *Gate) StandIn(name string) netip.Addr { return g.stands.mate(canonical(name)) }
+func (g *Gate) StandIn(name string) netip.Addr { return g.stands.giveToMate(canonical(name)) }
 
 // DialPeer connects to a port of this gate's box for the box named from, which
 // it sees under the address that it can reach it by.
@@ -32,7 +32,7 @@ func (g *Gate) DialPeer(ctx context.Context, from, network string, port int) (ne
 }
 
 // DialIn connects to a port of the box's own address, from an address that
-// stands for somebody.
+// stands for a teammate or the host.
 func (g *Gate) DialIn(ctx context.Context, from netip.Addr, network string, port int) (net.Conn, error) {
 	if g.ctx.Err() != nil {
 		return nil, net.ErrClosed
@@ -84,8 +84,8 @@ func dialTCP(ctx context.Context, s *stack.Stack, local, remote tcpip.FullAddres
 	return newBoxConn(ep, queue), nil
 }
 
-// mateBuffer is the size of the buffers of a teammate's connection: those of the
-// one who connects are counted, these come on top.
+// mateBuffer is the size of the buffers of a teammate's connection: those of
+// the box that connects are counted, these come on top.
 const mateBuffer = 128 << 10
 
 // dialError is what a kernel would say.

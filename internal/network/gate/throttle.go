@@ -13,8 +13,8 @@ type throttle struct {
 	rate float64 // per second; 0 is no limit
 	left float64 // below zero: promised already
 	last time.Time
-	// changed is closed when the rate changes: who waits by the old one may be
-	// waiting for hours.
+	// changed is closed when the rate changes: a wait at the old one may last
+	// for hours.
 	changed chan struct{}
 }
 

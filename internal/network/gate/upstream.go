@@ -1,12 +1,15 @@
 package gate
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/miekg/dns"
@@ -59,8 +62,8 @@ func (r *Resolver) exchange(ctx context.Context, server netip.AddrPort, q questi
 	return reply, nil
 }
 
-// exchangeOver asks from a socket of its own, so from a random port. What is not
-// an answer to this question is ignored: somebody may be guessing.
+// exchangeOver asks from a socket of its own, so from a random port. What is
+// not an answer to this question is ignored: an attacker may be guessing.
 func (r *Resolver) exchangeOver(ctx context.Context, network string, server netip.AddrPort, m *dns.Msg) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
@@ -148,4 +151,82 @@ func (r *Reply) addAddr(ip net.IP) {
 	if addr, ok := netip.AddrFromSlice(ip); ok {
 		r.Addrs = append(r.Addrs, addr.Unmap())
 	}
+}
+
+// watched is a file of the host's that is read again when it has changed.
+type watched struct {
+	path   string
+	mu     sync.Mutex
+	looked time.Time
+	info   os.FileInfo
+}
+
+// lookEvery is how often the file is looked at.
+const lookEvery = time.Second
+
+// rereadIfChanged reads the fields of each line again if the file is another than
+// before; the caller holds the lock.
+func (w *watched) rereadIfChanged(reset func(), line func(fields []string)) {
+	if time.Since(w.looked) < lookEvery {
+		return
+	}
+	w.looked = time.Now()
+	info, err := os.Stat(w.path)
+	if err != nil || w.info != nil && os.SameFile(info, w.info) && info.ModTime().Equal(w.info.ModTime()) && info.Size() == w.info.Size() {
+		return
+	}
+	f, err := os.Open(w.path)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	w.info = info
+	reset()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		line(strings.Fields(text))
+	}
+}
+
+// serverFile is the host's list of name servers.
+type serverFile struct {
+	watched
+	servers []netip.AddrPort
+}
+
+func (s *serverFile) list() []netip.AddrPort {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rereadIfChanged(func() { s.servers = nil }, func(fields []string) {
+		if len(fields) < 2 || fields[0] != "nameserver" {
+			return
+		}
+		if addr, err := netip.ParseAddr(fields[1]); err == nil {
+			s.servers = append(s.servers, netip.AddrPortFrom(addr, dnsPort))
+		}
+	})
+	return s.servers
+}
+
+// hostsFile is the host's own list of names.
+type hostsFile struct {
+	watched
+	names map[string][]netip.Addr
+}
+
+func (h *hostsFile) addrs(name string) []netip.Addr {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rereadIfChanged(func() { h.names = map[string][]netip.Addr{} }, func(fields []string) {
+		if len(fields) < 2 {
+			return
+		}
+		addr, err := netip.ParseAddr(fields[0])
+		for _, name := range fields[1:] {
+			if err == nil {
+				h.names[canonical(name)] = append(h.names[canonical(name)], addr.Unmap())
+			}
+		}
+	})
+	return h.names[name]
 }

@@ -24,7 +24,7 @@ import (
 )
 
 // world is what a gate finds outside: servers at public addresses, which are
-// really listeners on the loopback, and names. It knows who was called.
+// really listeners on the loopback, and names. It knows which were called.
 type world struct {
 	t       testing.TB
 	mu      sync.Mutex

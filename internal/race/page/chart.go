@@ -2,6 +2,9 @@ package page
 
 import (
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 )
@@ -120,4 +123,111 @@ func (m metric) caption(share int) string {
 		}
 	}
 	return text
+}
+
+// lay places rows and the axis.
+func (c *chart) lay(s scale, in measure) {
+	c.Width, c.Height = chartWidth, len(c.Rows)*rowHeight+30
+	c.AxisY, c.TextX = coordinate(float64(len(c.Rows)*rowHeight)), coordinate(chartWidth-chartRight+12)
+	for i := range c.Rows {
+		c.Rows[i].Y = coordinate(middle(i) - barHeight/2)
+		c.Rows[i].TextY = coordinate(middle(i) + 4)
+	}
+	for _, v := range s.ticks() {
+		text := strings.TrimSpace(tickText(v*in.factor) + " " + in.unit)
+		c.Ticks = append(c.Ticks, tick{X: coordinate(s.at(v)), Text: text})
+	}
+}
+
+func middle(row int) float64 { return float64(row*rowHeight) + rowHeight/2 }
+
+// dots are points of one path. They are moved up and down a little, in the order
+// of the runs, so that equal ones do not hide each other.
+func dots(values []float64, s scale, row, most int) string {
+	var b strings.Builder
+	for i, v := range values {
+		if i == most {
+			break
+		}
+		up := float64(i*7%11) - 5
+		b.WriteString("M" + coordinate(s.at(v)) + " " + coordinate(middle(row)+up) + "h0")
+	}
+	return b.String()
+}
+
+// onChart is a name that fits beside a row.
+func onChart(name string) string {
+	text := []rune(short(name, mostName))
+	if len(text) > mostOnChart {
+		return string(text[:mostOnChart-1]) + "…"
+	}
+	return string(text)
+}
+
+// scale places values on a line of a chart.
+type scale struct {
+	low, high   float64 // the values at its ends
+	left, width float64 // where it lies
+}
+
+// newScale has all values on it, with some air at both ends. Values that hardly
+// differ get air around them: a chart must not blow up what is nothing.
+func newScale(values []float64, fromZero bool, left, width float64) scale {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		low, high = min(low, v), max(high, v)
+	}
+	if fromZero {
+		low, high = min(low, 0), max(high, 0)
+	}
+	if len(values) == 0 {
+		low, high = 0, 1
+	}
+	if apart := high - low; apart <= 1e-6*math.Abs(high) || apart < 1e-300 {
+		air := max(math.Abs(high)*0.05, 1e-9)
+		low, high = low-air, high+air
+	}
+	air := (high - low) * 0.04
+	if !fromZero {
+		low -= air
+	}
+	return scale{low: low, high: high + air, left: left, width: width}
+}
+
+func (s scale) at(v float64) float64 {
+	return s.left + s.width*(v-s.low)/(s.high-s.low)
+}
+
+// coordinate is a place in a chart: a tenth of a unit is less than the eye
+// sees.
+func coordinate(v float64) string {
+	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
+}
+
+// ticks are three to seven round values on the scale.
+func (s scale) ticks() (list []float64) {
+	step := roundStep((s.high - s.low) / 7)
+	if step <= 0 || math.IsInf(step, 0) {
+		return nil
+	}
+	first := math.Ceil(s.low / step)
+	for i := range 12 {
+		v := (first + float64(i)) * step
+		if v > s.high {
+			break
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// roundStep is the next of 1, 2, 5, 10, 20 and so on.
+func roundStep(raw float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(raw)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*power >= raw {
+			return m * power
+		}
+	}
+	return 10 * power
 }

@@ -49,7 +49,7 @@ func TestPageSaysWhatHappened(t *testing.T) {
 	contains(t, d.one("footer").text(), "2026-11-15 12:01:00 UTC", "v1.2.3")
 }
 
-// The page may be mailed to anybody; what the boxes were given may not.
+// The page may be mailed around; what the boxes were given may not.
 func TestPageTellsNoEnvironment(t *testing.T) {
 	p := sample()
 	p.Race.Spec.Approaches[0].Env = forkbox.Strings{"KEY=hunter2"}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// How many bytes there are at most of one thing that somebody else wrote.
+// How many bytes there are at most of one thing that a box or an author wrote.
 const (
 	mostName    = 120   // of an approach, a check, a command in a list
 	mostPath    = 500   // of a file
@@ -49,8 +49,8 @@ func cut(text string, most int) (kept string, left int) {
 }
 
 // visible shows what a browser would hide. A character that turns the direction
-// of writing, or has no width, could make a line look like another one to
-// whoever reviews it.
+// of writing, or has no width, could make a line look like another one to its
+// reviewer.
 func visible(text string, lines bool) string {
 	var b strings.Builder
 	for len(text) > 0 {

@@ -118,8 +118,8 @@ func fitForALine(text string) bool {
 	return text != "" && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// TestAWorseOneChangesNothing adds somebody who is not ahead of the winner in
-// any respect.
+// TestAWorseOneChangesNothing adds an approach that is not ahead of the winner
+// in any respect.
 func TestAWorseOneChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec, entries := drawRace(t)
@@ -162,7 +162,7 @@ func classOf(entries []forkbox.Entry, name string) int {
 }
 
 // TestUnsettledEnds: only leaders are named, only while they may be measured,
-// and measuring whoever is named comes to an end.
+// and measuring those that are named comes to an end.
 func TestUnsettledEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec, entries := drawRace(t)

@@ -56,7 +56,7 @@ func tally(c forkbox.Checked) (passed, runs int) {
 }
 
 // answers says whether an exit is the check's own doing. One that was lost with
-// its box, or stopped by somebody, says nothing about the approach.
+// its box, or stopped by a user, says nothing about the approach.
 func answers(e *forkbox.Exit) bool {
 	if e == nil {
 		return false
@@ -139,4 +139,97 @@ func scoreOf(checks []forkbox.Checked) float64 {
 		return 1
 	}
 	return within1(sum / weights)
+}
+
+// Need is an approach that must be measured once more.
+type Need struct {
+	Metric   int // in RaceSpec.Metrics
+	Approach string
+}
+
+// Unsettled says who must be measured more before there is a verdict: the
+// leaders whom noise may have put in their order. Those of the first metric
+// come first; who has no time left for that may go on with the next, which
+// decides if they tie. It does not know budgets, and waits for no first runs:
+// an approach that has no value is not named.
+func Unsettled(spec forkbox.RaceSpec, entries []forkbox.Entry) []Need {
+	leaders := members(spec, entries)
+	for _, r := range []rule{byOutcome{}, byScore{}} {
+		if len(leaders) > 1 {
+			leaders = r.split(leaders)[0]
+		}
+	}
+	if len(leaders) < 2 || !leaders[0].good() {
+		return nil
+	}
+	var needs []Need
+	for i, m := range spec.Metrics {
+		r := byMetric{i, m}
+		if open := r.leaders(leaders, ahead); len(open) > 1 {
+			needs = append(needs, r.needs(open)...)
+		}
+		if leaders = r.leaders(leaders, verdict); len(leaders) < 2 {
+			return needs
+		}
+	}
+	return needs
+}
+
+// needs are those of a group who have fewer values than there may be. A number
+// that is the same each time, for all of them, stays so.
+func (r byMetric) needs(group []*member) (needs []Need) {
+	_, most, _ := Plan(r.metric)
+	varies := false
+	for _, m := range group {
+		s := m.samples[r.i]
+		if len(s) == 0 {
+			return nil
+		}
+		varies = varies || r.metric.Time || len(s) == 1 || !s.steady()
+		if len(s) < most {
+			needs = append(needs, Need{r.i, m.Name})
+		}
+	}
+	if !varies {
+		return nil
+	}
+	return needs
+}
+
+// binaryLine is how many bytes of a binary file count as a line. It has none,
+// and would else be the smallest diff there is.
+const binaryLine = 80
+
+// Count adds a change in the workspace to how much an approach changed. A
+// directory is no file; one that is gone counts as what was in it.
+func Count(size *forkbox.DiffSize, c forkbox.Change) {
+	plus, minus := c.Plus, c.Minus
+	if c.Binary {
+		plus, minus = binaryLines(c)
+	}
+	size.Plus, size.Minus = size.Plus+plus, size.Minus+minus
+	switch {
+	case c.Type != "dir" || c.Kind == forkbox.Renamed:
+		size.Files++
+	case c.Kind == forkbox.Deleted:
+		size.Files += c.Entries
+	}
+}
+
+// binaryLines takes the whole content for changed where any of it is.
+func binaryLines(c forkbox.Change) (plus, minus int) {
+	lines := func(bytes int64) int { return int((bytes + binaryLine - 1) / binaryLine) }
+	switch c.Kind {
+	case forkbox.Added:
+		return lines(c.Size), 0
+	case forkbox.Deleted:
+		return 0, lines(c.Size)
+	case forkbox.Mode, forkbox.Linked:
+		return 0, 0
+	case forkbox.Renamed:
+		if c.Similarity == 100 {
+			return 0, 0
+		}
+	}
+	return lines(c.Size), lines(c.OldSize)
 }

@@ -99,7 +99,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestHostileNames: a check is called what somebody wrote, which may be a script.
+// TestHostileNames: a check is called what its author wrote, which may be a
+// script.
 func TestHostileNames(t *testing.T) {
 	_, _, why := Judge([]forkbox.Checked{checked("set -e\n\x1b[31m"+strings.Repeat("x", 1<<20)+"\xff", "f")})
 	if len(why) > 200 || strings.ContainsAny(why, "\n\x1b") {

@@ -46,7 +46,7 @@ func (r *ranking) tie(top []*member) string {
 	return fmt.Sprintf("%s tie: %s; %s was listed first.", listed(all), why, top[0].Name)
 }
 
-// merit is what somebody who can win did.
+// merit is what an approach that can win did.
 func (r *ranking) merit(m *member) string {
 	switch {
 	case len(r.spec.Checks) == 0:
@@ -75,7 +75,7 @@ func (r *ranking) lead(first *member, next placed) string {
 	return text
 }
 
-// survival is why somebody wins whose outcome nobody else has.
+// survival is why an approach wins whose outcome no other has.
 func (r *ranking) survival(first *member) string {
 	var others, late []string
 	flaky, cancelled := true, false
@@ -100,7 +100,7 @@ func (r *ranking) survival(first *member) string {
 }
 
 // others says what became of those who did not win. Who was cut off was not
-// checked: nobody knows whether they would have passed.
+// checked: it is not known whether they would have passed.
 func (r *ranking) others(others, late []string) (text string) {
 	not := "do not"
 	switch {
@@ -122,7 +122,7 @@ func (r *ranking) others(others, late []string) (text string) {
 	return text
 }
 
-// defeat is why nobody wins.
+// defeat is why no approach wins.
 func (r *ranking) defeat() string {
 	var all []*member
 	for _, g := range r.groups {

@@ -75,7 +75,7 @@ func (n *Notes) addNode(c forkbox.Change) {
 	}
 }
 
-// addRights is about files that run with somebody else's rights.
+// addRights is about files that run with another user's rights.
 func (n *Notes) addRights(c forkbox.Change) {
 	ids := c.Mode & (fs.ModeSetuid | fs.ModeSetgid)
 	if c.Type == "file" && c.Kind != forkbox.Deleted && ids != 0 && c.OldMode&ids != ids {

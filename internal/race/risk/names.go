@@ -2,7 +2,10 @@ package risk
 
 import (
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/forkbox/forkbox"
 )
 
 // What follows knows names. Each says what kind of thing a path is and how to
@@ -73,7 +76,7 @@ func package_(p place) (kind, string) {
 	return 0, ""
 }
 
-// recipe: what runs when somebody builds.
+// recipe: what runs in a build.
 func recipe(p place) (kind, string) {
 	switch {
 	case p.named("dockerfile*", "*.dockerfile", "containerfile*", "docker-compose*", "compose.yaml", "compose.yml", ".dockerignore", "vagrantfile"), p.in(".devcontainer"):
@@ -158,4 +161,42 @@ func hasAny(s string, has func(s, part string) bool, parts ...string) bool {
 		}
 	}
 	return false
+}
+
+// place is a path as rules look at it.
+type place struct {
+	rel  string   // below the workspace, without a slash first, in lower case
+	base string   // the last name of it
+	dirs []string // the others
+	name string   // base as it is written
+}
+
+func (n *Notes) place(p string) place {
+	rel := p
+	if n.Root != "" && forkbox.Within(p, n.Root) {
+		rel = p[len(strings.TrimSuffix(n.Root, "/")):]
+	}
+	rel = strings.TrimPrefix(rel, "/")
+	names := strings.Split(strings.ToLower(rel), "/")
+	last := len(names) - 1
+	return place{rel: strings.ToLower(rel), base: names[last], dirs: names[:last], name: path.Base(rel)}
+}
+
+// in says whether one of the directories it lies in is called so.
+func (p place) in(names ...string) bool {
+	return slices.ContainsFunc(p.dirs, func(d string) bool { return slices.Contains(names, d) })
+}
+
+// under says whether it is dir, such as "a/b", or lies below one.
+func (p place) under(dir string) bool { return strings.Contains("/"+p.rel+"/", "/"+dir+"/") }
+
+// named says whether it has one of these names; a star stands for anything.
+func (p place) named(patterns ...string) bool {
+	return slices.ContainsFunc(patterns, func(x string) bool {
+		head, tail, star := strings.Cut(x, "*")
+		if !star {
+			return p.base == x
+		}
+		return len(p.base) >= len(head)+len(tail) && strings.HasPrefix(p.base, head) && strings.HasSuffix(p.base, tail)
+	})
 }

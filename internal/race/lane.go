@@ -14,8 +14,9 @@ import (
 	"github.com/forkbox/forkbox/internal/engine"
 )
 
-// bench is a box in which commands of a race are run.
-type bench struct {
+// lane is where one attempt at an approach runs: its box, and what the race
+// knows of it. The setup has one too.
+type lane struct {
 	*race
 	i       int // the approach; setupBench for that of the setup
 	attempt int // from 1
@@ -34,23 +35,23 @@ type bench struct {
 	restored bool
 }
 
-// setupBench is the place in the list of the bench of the setup.
-const setupBench = -1
+// setupLane is the number of the setup's lane.
+const setupLane = -1
 
 // stopGrace is how long what runs in a box gets to end when the race is done
 // with it.
 const stopGrace = 2 * time.Second
 
-// approachName is what the bench is for; empty for the setup.
-func (b *bench) approachName() string {
-	if b.i == setupBench {
+// approachName is the approach that runs in the lane; empty for the setup.
+func (b *lane) approachName() string {
+	if b.i == setupLane {
 		return ""
 	}
 	return b.spec.Approaches[b.i].Name
 }
 
-// label is what finds an exec again.
-func (b *bench) label(parts ...any) string {
+// label is what an exec is found again by after a crash.
+func (b *lane) label(parts ...any) string {
 	words := []string{"a" + strconv.Itoa(b.attempt)}
 	for _, p := range parts {
 		words = append(words, fmt.Sprint(p))
@@ -61,11 +62,11 @@ func (b *bench) label(parts ...any) string {
 // do runs a command and waits for its end, or finds it where it ran before a
 // crash. The error is the cause where the context ended, errLost where the box
 // died under the command.
-func (b *bench) do(ctx context.Context, label string, c forkbox.Command, limit time.Duration) (forkbox.Exec, error) {
+func (b *lane) do(ctx context.Context, label string, c forkbox.Command, limit time.Duration) (forkbox.Exec, error) {
 	return b.doWith(ctx, label, b.request(c, limit))
 }
 
-func (b *bench) doWith(ctx context.Context, label string, req engine.ExecRequest) (forkbox.Exec, error) {
+func (b *lane) doWith(ctx context.Context, label string, req engine.ExecRequest) (forkbox.Exec, error) {
 	b.use.Lock()
 	defer b.use.Unlock()
 	b.rests = false
@@ -94,9 +95,9 @@ func (b *bench) doWith(ctx context.Context, label string, req engine.ExecRequest
 	return x, nil
 }
 
-func (b *bench) await(ctx context.Context, x *forkbox.Exec) error {
-	b.begins(*x)
-	defer b.idle(b)
+func (b *lane) await(ctx context.Context, x *forkbox.Exec) error {
+	b.noteBegun(*x)
+	defer b.noteIdle(b)
 	ended, err := b.boxes.Wait(ctx, b.who, b.box.ID, x.ID)
 	if err != nil {
 		return b.blame(ctx, err)
@@ -105,10 +106,10 @@ func (b *bench) await(ctx context.Context, x *forkbox.Exec) error {
 	return nil
 }
 
-// begins notes that a command runs in the box.
-func (b *bench) begins(x forkbox.Exec) {
-	b.busy(b, x)
-	if b.i == setupBench {
+// noteBegun notes that a command runs in the box.
+func (b *lane) noteBegun(x forkbox.Exec) {
+	b.noteBusy(b, x)
+	if b.i == setupLane {
 		return
 	}
 	b.edit(b.i, func(e *forkbox.Entry) {
@@ -138,7 +139,7 @@ func lost(exit *forkbox.Exit) bool {
 }
 
 // request is how a command is run in the box.
-func (b *bench) request(c forkbox.Command, limit time.Duration) engine.ExecRequest {
+func (b *lane) request(c forkbox.Command, limit time.Duration) engine.ExecRequest {
 	argv := c.Argv
 	if len(argv) == 0 {
 		argv = []string{"sh", "-c", c.Run}
@@ -150,7 +151,7 @@ func (b *bench) request(c forkbox.Command, limit time.Duration) engine.ExecReque
 }
 
 // dir is where a command starts.
-func (b *bench) dir(dir string) string {
+func (b *lane) dir(dir string) string {
 	if dir == "" || path.IsAbs(dir) {
 		return dir
 	}
@@ -183,35 +184,35 @@ func lastWins(env []string) []string {
 }
 
 // occupied says whether anything runs in the box; also where that is not known.
-func (b *bench) occupied(ctx context.Context) bool {
+func (b *lane) occupied(ctx context.Context) bool {
 	occupied, err := b.boxes.Occupied(ctx, b.who, b.box.ID)
 	return err != nil || occupied
 }
 
 // halt ends what runs in the box, and has it rest.
-func (b *bench) halt() {
+func (b *lane) halt() {
 	grace := stopGrace
-	if _, err := b.boxes.Stop(b.aside(), b.who, b.box.ID, &grace); err != nil && !b.gone(err) {
+	if _, err := b.boxes.Stop(b.uncancelled(), b.who, b.box.ID, &grace); err != nil && !b.gone(err) {
 		b.log.Warn("cannot stop the box of a race", "race", b.id, "box", b.box.ID, "error", err)
 	}
 }
 
-// retire does so unless somebody came to use the box.
-func (b *bench) retire() {
-	if err := b.boxes.Retire(b.aside(), b.who, b.box.ID, stopGrace); err != nil && !b.gone(err) {
+// retire does so unless the owner has come to use the box.
+func (b *lane) retire() {
+	if err := b.boxes.Retire(b.uncancelled(), b.who, b.box.ID, stopGrace); err != nil && !b.gone(err) {
 		b.log.Warn("cannot stop the box of a race", "race", b.id, "box", b.box.ID, "error", err)
 	}
 }
 
 // remove deletes the box.
-func (b *bench) remove() error {
-	if err := b.boxes.Remove(b.aside(), b.who, b.box.ID, true); err != nil && forkbox.CodeOf(err) != forkbox.NotFound {
+func (b *lane) remove() error {
+	if err := b.boxes.Remove(b.uncancelled(), b.who, b.box.ID, true); err != nil && forkbox.CodeOf(err) != forkbox.NotFound {
 		return err
 	}
 	return nil
 }
 
-// gone says that there is nobody left to do it, or nothing to do it to.
+// gone says that the daemon ends, or that the box is not there any more.
 func (r *race) gone(err error) bool {
 	return r.closing() || forkbox.CodeOf(err) == forkbox.NotFound || forkbox.CodeOf(err) == forkbox.Unavailable
 }
