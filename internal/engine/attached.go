@@ -11,25 +11,14 @@ import (
 // guards what comes after execs.
 type attached struct {
 	instance forkbox.Instance
-	gone     chan struct{}  // closed when the engine lets go of the instance
-	owner    int            // whose box it is
-	poke     chan struct{}  // has what looks after it look at once
-	live     []forkbox.Port // that are published; guarded by the box's turn
-	meter    meter
-	series   series
-	seen     instant // when its clocks were last looked at, by what tends it
+	gone     chan struct{} // closed when the engine lets go of the instance
+	owner    int           // whose box it is
+	poke     chan struct{} // has what looks after it look at once
+	slots    slots
 
-	execs     map[string]*execution // running
-	gate      forkbox.Gate          // that its traffic goes through; nil where it has none
-	known     forkbox.Box           // its record, as of the last change that matters here
-	pinned    bool
-	ending    *ending // the engine asked for it to end
-	idleSince time.Time
-	hits      hits          // of limits, that were told
-	told      []string      // notes of its execs
-	written   int64         // to disks, when that was last looked at
-	quiet     time.Duration // since when nothing is run in it, as the host counts
-	look      *time.Timer   // until what the execs did is looked at
+	execs  map[string]*execution // running
+	known  forkbox.Box           // its record, as of the last change that matters here
+	ending *ending               // the engine asked for it to end
 }
 
 // execution is an exec that runs.
@@ -45,10 +34,14 @@ type execution struct {
 // has the box's turn.
 func (e *Engine) attach(h *handle, box forkbox.Box, instance forkbox.Instance, gate forkbox.Gate, unfinished []forkbox.Exec) error {
 	a := &attached{
-		instance: instance, gate: gate, gone: make(chan struct{}), owner: box.Owner.UID, pinned: box.Pinned,
-		execs: map[string]*execution{}, idleSince: time.Now(), poke: make(chan struct{}, 1), known: box, seen: e.instant(),
+		instance: instance, gone: make(chan struct{}), owner: box.Owner.UID,
+		execs: map[string]*execution{}, poke: make(chan struct{}, 1), known: box,
 	}
-	a.known.Env, a.quiet, a.series.file = nil, a.seen.since, e.seriesFile(box.ID)
+	a.known.Env = nil
+	now := e.instant()
+	*tended.of(a) = tending{pinned: box.Pinned, idleSince: time.Now(), seen: now, quiet: now.since}
+	e.setGate(h, a, gate)
+	e.beginSeries(a, box.ID)
 	for _, x := range unfinished {
 		a.execs[x.ID] = &execution{exec: x, done: make(chan struct{})}
 		if timeout, has := x.Policy.Of(forkbox.Timeout); has && timeout > 0 {
@@ -115,7 +108,7 @@ func (e *Engine) finish(h *handle, a *attached, id string, exit forkbox.Exit, ou
 	ended := e.now()
 	x.exec.Ended, x.exec.Exit, x.exec.Output = &ended, &exit, out
 	exec, box := x.exec, a.known
-	a.hits.count(exit.Cause)
+	countHit(a, exit.Cause)
 	h.mu.Unlock()
 
 	// Written while it still counts as running, so that nobody finds it
@@ -127,7 +120,8 @@ func (e *Engine) finish(h *handle, a *attached, id string, exit forkbox.Exit, ou
 	_, since := e.clock()
 	h.mu.Lock()
 	delete(a.execs, id)
-	a.idleSince, a.quiet = time.Now(), since
+	t := tended.of(a)
+	t.idleSince, t.quiet = time.Now(), since
 	if len(a.execs) == 0 {
 		e.lookSoon(h.id, a)
 	}
@@ -147,14 +141,15 @@ func (e *Engine) lookSoon(id string, a *attached) {
 	if e.bases == nil {
 		return
 	}
-	if a.look != nil {
-		a.look.Reset(lookAfter)
+	t := tended.of(a)
+	if t.look != nil {
+		t.look.Reset(lookAfter)
 		return
 	}
-	a.look = time.AfterFunc(lookAfter, func() {
+	t.look = time.AfterFunc(lookAfter, func() {
 		if _, end, err := e.begin(e.ctx, "look at box"); err == nil {
 			defer end()
-			e.observe(id)
+			e.hooks.observe(id)
 		}
 	})
 }
@@ -170,7 +165,7 @@ func (e *Engine) correct(box, id string, exit forkbox.Exit, out forkbox.Output) 
 	}
 	assumed := *exec.Exit
 	if assumed.Cause != forkbox.CauseLost {
-		exit = (&ending{assumed.Cause, assumed.By, assumed.Why}).asked(exit)
+		exit = (&ending{cause: assumed.Cause, by: assumed.By, why: assumed.Why}).asked(exit)
 	}
 	exec.Exit, exec.Output = &exit, &out
 	if err := e.ledger.UpdateExec(ctx, exec); err != nil {

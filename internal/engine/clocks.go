@@ -78,7 +78,7 @@ func (e *Engine) timeUp(h *handle, a *attached) error {
 		if box.Ends == nil || e.instant().left(*box.Ends) > 0 {
 			return nil // it was extended meanwhile
 		}
-		why := ending{forkbox.CauseTTL, own, "the box's time was up"}
+		why := ending{cause: forkbox.CauseTTL, by: own, why: "the box's time was up"}
 		if err := e.finishBox(ctx, h, a, box, why); err != nil {
 			return err
 		}
@@ -100,8 +100,9 @@ const jumpLeast = 5 * time.Second
 // noticeJump keeps the end of a box right, as people read it, when the clock
 // was set.
 func (e *Engine) noticeJump(h *handle, a *attached, now instant) {
-	before := a.seen
-	a.seen = now
+	t := tended.of(a)
+	before := t.seen
+	t.seen = now
 	jump := now.jumped(before)
 	if before.boot == "" || jump.Abs() < jumpLeast {
 		return

@@ -85,6 +85,9 @@ func (e *Engine) followConns(ctx context.Context, op string, uid int, box string
 	}
 }
 
+// endFollowers lets go of those who follow a box that is gone.
+func (e *Engine) endFollowers(box string) { e.followers.end(box) }
+
 // resumeRecords begins to record where the engine before this one ended.
 func (e *Engine) resumeRecords(ctx context.Context) error {
 	if err := e.ledger.LoseConns(ctx); err != nil {

@@ -325,10 +325,10 @@ func (e *Engine) discard(ctx context.Context, box forkbox.Box) error {
 	if err := e.ledger.DeleteBox(ctx, box.ID); err != nil {
 		return err
 	}
-	e.forgetSync(box)
+	e.hooks.forgetSync(box)
 	e.queue.exists(box, -1)
 	e.dropSeries(box.ID)
-	e.followers.end(box.ID)
+	e.endFollowers(box.ID)
 	return nil
 }
 

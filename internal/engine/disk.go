@@ -27,9 +27,10 @@ func (e *Engine) watchDisk(h *handle, a *attached) time.Duration {
 
 // nextLook leaves most of the time to others, where to look takes long.
 func (e *Engine) nextLook(a *attached) time.Duration {
-	a.meter.mu.Lock()
-	defer a.meter.mu.Unlock()
-	return max(e.watchEvery, share*a.meter.cost)
+	meter := &gauges.of(a).meter
+	meter.mu.Lock()
+	defer meter.mu.Unlock()
+	return max(e.watchEvery, share*meter.cost)
 }
 
 func watched(p forkbox.Policy) bool {

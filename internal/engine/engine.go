@@ -163,6 +163,10 @@ type Engine struct {
 	// pool has a token: whoever changes or uses templates holds it.
 	pool chan struct{}
 
+	// finder finds the instance of a box: the manager of boxes does that.
+	finder func(ctx context.Context, h *handle, box *forkbox.Box) (*attached, error)
+	hooks  hooks
+
 	mu      sync.Mutex
 	closed  bool
 	ops     int
@@ -221,6 +225,8 @@ func New(c Config) *Engine {
 		log:       c.Log, now: c.Now, retention: c.Retention, retentionErr: c.RetentionErr,
 		handles: map[string]*handle{}, reality: make(chan struct{}, 1), pool: make(chan struct{}, 1),
 	}
+	e.finder = e.found
+	e.hooks = hooks{decideSync: e.decideSyncIn, forgetSync: e.forgetSync, observe: e.observe}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.records = newRecorder(e.ledger.SaveConns, e.followers.tell, e.log)
 	return e
@@ -253,10 +259,15 @@ func (e *Engine) Close(ctx context.Context) error {
 // Busy says whether boxes run or operations go on: whether the daemon is of
 // any use to anybody.
 func (e *Engine) Busy() bool {
+	w, ok := e.provider.(warmer)
+	return e.inUseNow() || ok && w.Warmed()
+}
+
+// inUseNow says whether boxes run or operations go on.
+func (e *Engine) inUseNow() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	w, ok := e.provider.(warmer)
-	return e.ops > 0 || len(e.handles) > 0 || ok && w.Warmed()
+	return e.ops > 0 || len(e.handles) > 0
 }
 
 // begin starts an operation, whose context ends when the caller's or the

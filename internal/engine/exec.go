@@ -79,7 +79,7 @@ func (e *Engine) enlist(ctx context.Context, who forkbox.Owner, ref string, req 
 		return p, forkbox.Errorf(forkbox.Invalid, "find the current directory", "it does not exist any more").
 			Hint("go to one that does, or choose one in the box with -w DIR")
 	}
-	policy, err := e.execPolicy(in.box, who, req)
+	policy, err := e.execPolicy(in.box, who, req.Wish, req.Timeout)
 	if err != nil {
 		return p, err
 	}

@@ -9,14 +9,13 @@ import (
 )
 
 // execPolicy is what holds for an exec: its own limits, narrowed by its box's.
-func (e *Engine) execPolicy(box forkbox.Box, who forkbox.Owner, req ExecRequest) (forkbox.Policy, error) {
-	wish := req.Wish
-	if _, said := wish.Limits[forkbox.Timeout]; req.Timeout > 0 && !said {
+func (e *Engine) execPolicy(box forkbox.Box, who forkbox.Owner, wish forkbox.Wish, timeout time.Duration) (forkbox.Policy, error) {
+	if _, said := wish.Limits[forkbox.Timeout]; timeout > 0 && !said {
 		wish.Limits = maps.Clone(wish.Limits)
 		if wish.Limits == nil {
 			wish.Limits = forkbox.Limits{}
 		}
-		wish.Limits[forkbox.Timeout] = int64(req.Timeout)
+		wish.Limits[forkbox.Timeout] = int64(timeout)
 	}
 	wish.BestEffort = wish.BestEffort || box.BestEffort
 	policy, err := e.policies.Resolve(who, wish, e.holds(box.Net), box.Policy, true)

@@ -80,7 +80,7 @@ func (e *Engine) endedMeanwhile(ctx context.Context, exec forkbox.Exec) (forkbox
 // Signal sends a signal to the exec's process.
 func (e *Engine) Signal(ctx context.Context, who forkbox.Owner, ref, id string, signal int) error {
 	return e.withLive(ctx, "signal exec", who, ref, id, func(ctx context.Context, h *handle, a *attached, x *execution) error {
-		h.setSender(x, signaller{byUser(who), signal})
+		h.setSender(x, signaller{by: byUser(who), signal: signal})
 		if err := a.instance.Signal(ctx, x.exec.ID, signal); err != nil || !ends(signal) || h.pausedWhy(a) == "" {
 			return err
 		}
@@ -198,23 +198,4 @@ func (e *Engine) live(box, id string) (*handle, *attached, *execution) {
 		return nil, nil, nil
 	}
 	return h, h.attached, h.attached.execs[id]
-}
-
-func (h *handle) setKilled(x *execution, why *ending) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	x.ending = why
-}
-
-// setSender is called before the signal is sent: the exit may be here at once.
-func (h *handle) setSender(x *execution, from signaller) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	x.sender = from
-}
-
-func (h *handle) record(x *execution) forkbox.Exec {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return x.exec
 }

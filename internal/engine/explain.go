@@ -43,11 +43,11 @@ func (e *Engine) explain(h *handle, a *attached, id string, exit forkbox.Exit) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	x := a.execs[id]
-	if x == nil || x.exec.Detached || slices.Contains(a.told, note) {
+	x, t := a.execs[id], tended.of(a)
+	if x == nil || x.exec.Detached || slices.Contains(t.told, note) {
 		return
 	}
-	a.told = append(a.told, note) // the ledger does not have it yet
+	t.told = append(t.told, note) // the ledger does not have it yet
 	x.exec.Note = note
 }
 

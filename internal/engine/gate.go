@@ -44,7 +44,7 @@ func (e *Engine) closeNet(h *handle, a *attached) {
 
 // closeGate leaves a box without a way out.
 func (e *Engine) closeGate(h *handle, a *attached) {
-	gate := h.setGate(a, nil)
+	gate := e.setGate(h, a, nil)
 	if gate == nil {
 		return
 	}
@@ -55,34 +55,44 @@ func (e *Engine) closeGate(h *handle, a *attached) {
 
 // shut says whether a box runs without the gate that it should have: nothing
 // gets out of it.
-func (h *handle) shut(a *attached) bool {
-	return h.gate(a) == nil && h.box(a).Net == forkbox.NetPolicy
+func shut(h *handle, a *attached) bool {
+	return gateOf(h, a) == nil && h.box(a).Net == forkbox.NetPolicy
 }
 
-func (h *handle) gate(a *attached) forkbox.Gate {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return a.gate
+// link is what this manager remembers of a running instance.
+type link struct {
+	gate forkbox.Gate   // that its traffic goes through; nil where it has none; guarded by the handle's mu
+	live []forkbox.Port // that are published; guarded by the box's turn
 }
 
-func (h *handle) setGate(a *attached, gate forkbox.Gate) (was forkbox.Gate) {
+var links slot[link]
+
+func gateOf(h *handle, a *attached) forkbox.Gate {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	was, a.gate = a.gate, gate
+	return links.of(a).gate
+}
+
+// setGate has traffic of an instance go through a gate, and says which it had.
+func (e *Engine) setGate(h *handle, a *attached, gate forkbox.Gate) (was forkbox.Gate) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := links.of(a)
+	was, l.gate = l.gate, gate
 	return was
 }
 
 // reopen opens the gate of a box that was found running and whose gate could
 // not be opened then. Nothing is run in it before. The caller has its turn.
 func (e *Engine) reopen(ctx context.Context, h *handle, a *attached, box *forkbox.Box) error {
-	if a == nil || !h.shut(a) {
+	if a == nil || !shut(h, a) {
 		return nil
 	}
 	gate, err := e.openGate(ctx, *box, a.instance)
 	if err != nil {
 		return err
 	}
-	h.setGate(a, gate)
+	e.setGate(h, a, gate)
 	box.Note = netNote(*box)
 	return e.ledger.UpdateBox(context.WithoutCancel(ctx), *box)
 }

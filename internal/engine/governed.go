@@ -39,3 +39,22 @@ func (h *handle) setEnding(a *attached, why *ending) {
 	defer h.mu.Unlock()
 	a.ending = why
 }
+
+func (h *handle) setKilled(x *execution, why *ending) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	x.ending = why
+}
+
+// setSender is called before the signal is sent: the exit may be here at once.
+func (h *handle) setSender(x *execution, from signaller) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	x.sender = from
+}
+
+func (h *handle) record(x *execution) forkbox.Exec {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return x.exec
+}

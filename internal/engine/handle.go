@@ -97,6 +97,12 @@ func (e *Engine) idOf(ctx context.Context, who forkbox.Owner, ref string) (strin
 	return box.ID, err
 }
 
+// instanceOf is the instance of a box that the ledger says runs, nil when it
+// turns out that none does; then the ledger says so too. The caller has its turn.
+func (e *Engine) instanceOf(ctx context.Context, h *handle, box *forkbox.Box) (*attached, error) {
+	return e.finder(ctx, h, box)
+}
+
 // handle is the handle of a box, nil when the box is at rest.
 func (e *Engine) handle(id string) *handle {
 	e.mu.Lock()

@@ -9,9 +9,10 @@ import (
 // tellHits tells of limits that were met without an exec having ended of it.
 func (e *Engine) tellHits(h *handle, a *attached, now forkbox.Stats) {
 	h.mu.Lock()
-	oom, pids := now.OOMKills-a.hits.oom, now.PidsHits-a.hits.pids
-	first, box := !a.hits.known, a.known
-	a.hits = hits{known: true, oom: now.OOMKills, pids: now.PidsHits}
+	g := gauges.of(a)
+	oom, pids := now.OOMKills-g.hits.oom, now.PidsHits-g.hits.pids
+	first, box := !g.hits.known, a.known
+	g.hits = hits{known: true, oom: now.OOMKills, pids: now.PidsHits}
 	h.mu.Unlock()
 	if first {
 		return
@@ -31,17 +32,18 @@ type hits struct {
 	oom, pids int64
 }
 
-// counted says that the counters of a box began at zero just now.
-func (h *handle) counted() {
+// countFromZero says that the counters of a box began at zero just now.
+func countFromZero(h *handle) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.attached != nil {
-		h.attached.hits.known = true
+		gauges.of(h.attached).hits.known = true
 	}
 }
 
-// count notes what an exec told.
-func (x *hits) count(cause forkbox.Cause) {
+// countHit notes what an exec told. The caller holds the handle's mu.
+func countHit(a *attached, cause forkbox.Cause) {
+	x := &gauges.of(a).hits
 	switch cause {
 	case forkbox.CauseOOM:
 		x.oom++

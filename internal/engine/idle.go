@@ -23,7 +23,7 @@ func (e *Engine) watchIdle(h *handle, a *attached) time.Duration {
 		if !has || e.idleLeft(h, a, span(limit)) > 0 {
 			return nil
 		}
-		why := ending{forkbox.CauseIdle, own, "nothing was run in the box for " + shortSpan(span(limit))}
+		why := ending{cause: forkbox.CauseIdle, by: own, why: "nothing was run in the box for " + shortSpan(span(limit))}
 		if err := e.finishBox(ctx, h, a, box, why); err != nil {
 			return err
 		}
@@ -42,14 +42,14 @@ func (e *Engine) idleLeft(h *handle, a *attached, limit time.Duration) time.Dura
 	if len(a.execs) > 0 {
 		return limit
 	}
-	return limit - (since - a.quiet)
+	return limit - (since - tended.of(a).quiet)
 }
 
 // idled counts the time that a box was idle before it was found running.
 func (e *Engine) idled(h *handle, a *attached, box forkbox.Box) {
 	if before := e.idleBefore(box, a); before > 0 {
 		h.mu.Lock()
-		a.quiet -= before
+		tended.of(a).quiet -= before
 		h.mu.Unlock()
 	}
 }

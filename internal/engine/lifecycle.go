@@ -51,7 +51,7 @@ func (e *Engine) stop(ctx context.Context, who forkbox.Owner, h *handle, box *fo
 	if err != nil || a == nil {
 		return err
 	}
-	why := ending{forkbox.CauseStopped, byUser(who), "the box was stopped"}
+	why := ending{cause: forkbox.CauseStopped, by: byUser(who), why: "the box was stopped"}
 	return e.haltFor(ctx, h, a, box, e.grace(grace), why)
 }
 
@@ -110,8 +110,8 @@ func (e *Engine) pin(ctx context.Context, h *handle, box *forkbox.Box, pinned bo
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.attached != nil {
-		h.attached.pinned = pinned
-		h.attached.idleSince = time.Now()
+		t := tended.of(h.attached)
+		t.pinned, t.idleSince = pinned, time.Now()
 	}
 	return nil
 }

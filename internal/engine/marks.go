@@ -114,18 +114,18 @@ func (e *Engine) mark(r forkbox.Receipt, box forkbox.Box, marks *review.Marks, l
 				return err
 			}
 		}
-		m, _ := marks.Get(x.Path)
+		seen, _ := marks.Get(x.Path)
 		switch {
 		case !r.Undone.IsZero() && tag.Drifted:
 			return nil // as it was: changed by reality
 		case r.Undone.IsZero():
-			m = review.Mark{Box: tag.Box, Whole: !tag.Partial, Deleted: tag.Kind == forkbox.Deleted, Added: tag.Kind == forkbox.Added || tag.Kind == forkbox.Type || m.Added && tag.Kind == forkbox.Mode,
+			seen = review.Mark{Box: tag.Box, Whole: !tag.Partial, Deleted: tag.Kind == forkbox.Deleted, Added: tag.Kind == forkbox.Added || tag.Kind == forkbox.Type || seen.Added && tag.Kind == forkbox.Mode,
 				Landed: r.Created.After(box.Base.Fence), Receipt: r.ID}
 		}
-		m.Nothing = !r.Undone.IsZero() && tag.Kind == forkbox.Added && x.Now == nil
-		m.Reality = forkbox.Identity{}
+		seen.Nothing = !r.Undone.IsZero() && tag.Kind == forkbox.Added && x.Now == nil
+		seen.Reality = forkbox.Identity{}
 		if x.Now != nil {
-			m.Reality = *x.Now
+			seen.Reality = *x.Now
 			left.Add(*x.Now)
 		}
 		if x.Op == land.Move && x.Old != nil {
@@ -134,7 +134,7 @@ func (e *Engine) mark(r forkbox.Receipt, box forkbox.Box, marks *review.Marks, l
 		if x.Kept != nil && !tag.Drifted {
 			left.Add(*x.Kept) // it may have other names
 		}
-		marks.Set(x.Path, m)
+		marks.Set(x.Path, seen)
 		return nil
 	})
 }

@@ -26,7 +26,7 @@ func (e *Engine) Allow(ctx context.Context, who forkbox.Owner, ref string, rules
 		if err := usable(op, *box); err != nil {
 			return err
 		}
-		a, err := e.found(ctx, h, box)
+		a, err := e.instanceOf(ctx, h, box)
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (e *Engine) updateGate(h *handle, a *attached, box forkbox.Box) error {
 	if a == nil {
 		return nil
 	}
-	gate := h.gate(a)
+	gate := gateOf(h, a)
 	if gate == nil {
 		return nil
 	}

@@ -38,7 +38,7 @@ func (e *Engine) governed(ctx context.Context, op string, h *handle, box *forkbo
 	if err := usable(op, *box); err != nil {
 		return nil, nil, err
 	}
-	a, err := e.found(ctx, h, box)
+	a, err := e.instanceOf(ctx, h, box)
 	if err != nil {
 		return nil, nil, err
 	}

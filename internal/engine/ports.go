@@ -20,11 +20,11 @@ func (e *Engine) Publish(ctx context.Context, who forkbox.Owner, ref string, p f
 		if err := e.publishable(op, who, *box, p); err != nil {
 			return err
 		}
-		a, err := e.found(ctx, h, box)
+		a, err := e.instanceOf(ctx, h, box)
 		if err != nil {
 			return err
 		}
-		if i := published(*box, p); i >= 0 && (a == nil || slices.Contains(a.live, box.Network.Ports[i])) {
+		if i := published(*box, p); i >= 0 && (a == nil || slices.Contains(links.of(a).live, box.Network.Ports[i])) {
 			p = box.Network.Ports[i]
 			return nil
 		}
@@ -88,7 +88,8 @@ func (e *Engine) publishNew(ctx context.Context, h *handle, a *attached, box *fo
 		e.ports.Unpublish(box.ID, got)
 		return p, err
 	}
-	a.live = append(a.live, got)
+	l := links.of(a)
+	l.live = append(l.live, got)
 	return got, nil
 }
 
@@ -144,7 +145,8 @@ func (e *Engine) publishAll(ctx context.Context, h *handle, a *attached, box *fo
 			continue
 		}
 		next.Network.Ports[i] = got
-		a.live = append(a.live, got)
+		l := links.of(a)
+		l.live = append(l.live, got)
 	}
 	if next.Note == box.Note && slices.Equal(next.Network.Ports, box.Network.Ports) {
 		return

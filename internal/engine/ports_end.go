@@ -48,10 +48,11 @@ func (e *Engine) unpublish(ctx context.Context, h *handle, box *forkbox.Box, gon
 	if err := e.savePorts(ctx, h, a, box, left); err != nil || a == nil {
 		return err
 	}
+	l := links.of(a)
 	for _, p := range gone {
-		if i := slices.Index(a.live, p); i >= 0 {
+		if i := slices.Index(l.live, p); i >= 0 {
 			e.ports.Unpublish(box.ID, p)
-			a.live = slices.Delete(a.live, i, i+1)
+			l.live = slices.Delete(l.live, i, i+1)
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func FriendlyName(attempt int) string { return friendlyName(attempt) }
 // running there. One that somebody runs a command of their own in is theirs.
 func (e *Engine) Retire(ctx context.Context, who forkbox.Owner, ref string, grace time.Duration) error {
 	_, err := e.change(ctx, "stop box", who, ref, func(ctx context.Context, h *handle, box *forkbox.Box) error {
-		if box.Pinned || h.visited() {
+		if box.Pinned || visited(h) {
 			return nil
 		}
 		return e.stop(ctx, who, h, box, &grace)
@@ -47,7 +47,7 @@ func (e *Engine) Retire(ctx context.Context, who forkbox.Owner, ref string, grac
 }
 
 // visited says whether a command runs in a box that is not of its race.
-func (h *handle) visited() bool {
+func visited(h *handle) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.attached == nil {

@@ -82,7 +82,7 @@ func (e *Engine) awake(ctx context.Context, op string, h *handle, box *forkbox.B
 	if err := usable(op, *box); err != nil {
 		return nil, err
 	}
-	a, err := e.found(ctx, h, box)
+	a, err := e.instanceOf(ctx, h, box)
 	if err == nil && a == nil {
 		err = forkbox.Errorf(forkbox.Busy, op, "%s is at rest, so that nothing listens in it", box.Name).
 			Hint("run a server in it: forkbox exec -d %s -- COMMAND", box.Name)

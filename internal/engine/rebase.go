@@ -61,8 +61,8 @@ func (e *Engine) rebased(ctx context.Context, provider rebaser, box *forkbox.Box
 		id := r.ID
 		if !r.Undone.IsZero() {
 			id += " undone"
-			for i, m := range moves {
-				moves[i] = forkbox.Move{From: m.To, To: m.From}
+			for i, move := range moves {
+				moves[i] = forkbox.Move{From: move.To, To: move.From}
 			}
 		}
 		if err := e.rebase(ctx, provider, box, id, moves); err != nil {

@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -100,10 +98,7 @@ func (e *Engine) saveReserve() {
 
 // wards are the boxes that run.
 func (e *Engine) wards() (wards []*ward) {
-	e.mu.Lock()
-	all := slices.Collect(maps.Values(e.handles))
-	e.mu.Unlock()
-	for _, h := range all {
+	for _, h := range e.allHandles() {
 		if a := h.current(); a != nil {
 			wards = append(wards, &ward{h: h, a: a})
 		}
@@ -124,15 +119,16 @@ func (e *Engine) wrote(h *handle, a *attached) int64 {
 	if err != nil {
 		return 0
 	}
-	return h.noteWrites(a, s)
+	return noteWrites(h, a, s)
 }
 
 // noteWrites keeps what a box has written so far, and says how much is new.
-func (h *handle) noteWrites(a *attached, s forkbox.Stats) int64 {
+func noteWrites(h *handle, a *attached, s forkbox.Stats) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	before := a.written
-	a.written = s.IO.WriteBytes
+	g := gauges.of(a)
+	before := g.written
+	g.written = s.IO.WriteBytes
 	return s.IO.WriteBytes - before
 }
 

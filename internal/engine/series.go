@@ -121,6 +121,11 @@ func readSeries(file string) (samples []forkbox.Stats, lines int) {
 	return samples, lines
 }
 
+// beginSeries has a running instance go on with what its box used before.
+func (e *Engine) beginSeries(a *attached, box string) {
+	gauges.of(a).series.file = e.seriesFile(box)
+}
+
 // dropSeries forgets what a box used, with the box.
 func (e *Engine) dropSeries(box string) {
 	file := e.seriesFile(box)

@@ -21,7 +21,7 @@ func (e *Engine) Set(ctx context.Context, who forkbox.Owner, ref string, wish fo
 		if err != nil {
 			return err
 		}
-		a, err := e.found(ctx, h, box)
+		a, err := e.instanceOf(ctx, h, box)
 		if err != nil {
 			return err
 		}

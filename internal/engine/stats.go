@@ -84,7 +84,7 @@ func (e *Engine) statsOf(ctx context.Context, box forkbox.Box, atRest bool) (for
 		}
 		return s, nil
 	}
-	s.Series = a.series.all(e.now())
+	s.Series = gauges.of(a).series.all(e.now())
 	now, err := e.measure(ctx, h, a, diskAge)
 	if err != nil {
 		return s, err
@@ -168,8 +168,8 @@ func (e *Engine) sample(h *handle, a *attached) time.Duration {
 		return e.sampleEvery
 	}
 	e.tellHits(h, a, now)
-	h.noteWrites(a, now)
-	if err := a.series.add(now, e.now()); err != nil {
+	noteWrites(h, a, now)
+	if err := gauges.of(a).series.add(now, e.now()); err != nil {
 		e.log.Debug("cannot keep what a box used", "box", h.id, "error", err)
 	}
 	return e.sampleEvery

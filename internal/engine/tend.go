@@ -15,6 +15,19 @@ type chore struct {
 	do     func(*handle, *attached) time.Duration
 }
 
+// tending is what this manager remembers of an instance beside what all need.
+// The handle's mu guards it.
+type tending struct {
+	pinned    bool
+	idleSince time.Time
+	seen      instant       // when its clocks were last looked at, by what tends it
+	told      []string      // notes of its execs
+	quiet     time.Duration // since when nothing is run in it, as the host counts
+	look      *time.Timer   // until what the execs did is looked at
+}
+
+var tended slot[tending]
+
 func (e *Engine) chores() []chore {
 	now := time.Now()
 	return []chore{
@@ -90,7 +103,7 @@ func (e *Engine) rest(h *handle, a *attached) time.Duration {
 	// keep others from stopping it.
 	if !e.idle(a) {
 		h.mu.Lock()
-		a.idleSince = time.Now()
+		tended.of(a).idleSince = time.Now()
 		h.mu.Unlock()
 		return e.restAfter
 	}
@@ -122,10 +135,11 @@ func (e *Engine) stopAtRest(h *handle, a *attached) error {
 func (e *Engine) restIn(h *handle, a *attached) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if a.pinned || len(a.execs) > 0 || a.known.Paused != "" {
+	t := tended.of(a)
+	if t.pinned || len(a.execs) > 0 || a.known.Paused != "" {
 		return e.restAfter
 	}
-	return e.restAfter - time.Since(a.idleSince)
+	return e.restAfter - time.Since(t.idleSince)
 }
 
 // idle says whether a box has no process but its init. One that cannot be

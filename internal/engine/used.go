@@ -20,6 +20,17 @@ func (u usage) of(r forkbox.Resource) int64 {
 	return u.bytes
 }
 
+// gauge is what this manager remembers of a running instance: what it uses. The
+// handle's mu guards hits and written, the others guard themselves.
+type gauge struct {
+	meter   meter
+	series  series
+	hits    hits  // of limits, that were told
+	written int64 // to disks, when that was last looked at
+}
+
+var gauges slot[gauge]
+
 // meter remembers it: where the host does not count, every file is looked at.
 type meter struct {
 	mu   sync.Mutex // held while measuring: one at a time
@@ -50,11 +61,12 @@ func (e *Engine) used(ctx context.Context, h *handle, a *attached, age time.Dura
 	if g == nil {
 		return usage{}, forkbox.Errorf(forkbox.Unsupported, "measure", "provider %s does not know", e.provider.Name())
 	}
-	a.meter.mu.Lock()
-	defer a.meter.mu.Unlock()
+	meter := &gauges.of(a).meter
+	meter.mu.Lock()
+	defer meter.mu.Unlock()
 	begin := time.Now()
-	if !a.meter.stale(begin, age) {
-		return a.meter.last, nil
+	if !meter.stale(begin, age) {
+		return meter.last, nil
 	}
 	box, err := e.ledger.Box(ctx, h.id)
 	if err != nil {
@@ -64,9 +76,9 @@ func (e *Engine) used(ctx context.Context, h *handle, a *attached, age time.Dura
 		return usage{}, err
 	}
 	bytes, inodes, err := g.Used(ctx, box)
-	a.meter.at, a.meter.cost = time.Now(), time.Since(begin) // also of one that failed
+	meter.at, meter.cost = time.Now(), time.Since(begin) // also of one that failed
 	if err == nil {
-		a.meter.last = usage{bytes, inodes}
+		meter.last = usage{bytes, inodes}
 	}
-	return a.meter.last, err
+	return meter.last, err
 }

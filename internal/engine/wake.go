@@ -7,6 +7,18 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
+// hooks are what this manager asks of those above it, which know what landed in
+// a box and what it changed.
+type hooks struct {
+	// decideSync ends a sync that was interrupted, in a box that was just found
+	// or started.
+	decideSync func(ctx context.Context, instance forkbox.Instance, box *forkbox.Box) error
+	// forgetSync removes what is left of one of a box that is gone.
+	forgetSync func(box forkbox.Box)
+	// observe looks at a box in which the last command has ended.
+	observe func(id string)
+}
+
 // wake has a box run: as it does already, or started now. The caller has the
 // box's turn.
 func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attached, error) {
@@ -17,7 +29,7 @@ func (e *Engine) wake(ctx context.Context, h *handle, box *forkbox.Box) (*attach
 func (e *Engine) wakeFor(ctx context.Context, h *handle, box *forkbox.Box, env []string) (*attached, error) {
 	a, err := e.started(ctx, h, box, env)
 	if err == nil {
-		err = e.decideSyncIn(ctx, a.instance, box)
+		err = e.hooks.decideSync(ctx, a.instance, box)
 	}
 	return a, err
 }
@@ -90,7 +102,7 @@ func (e *Engine) launch(ctx context.Context, h *handle, box forkbox.Box) (clean 
 		stop := instance.Stop(context.WithoutCancel(ctx), 0)
 		return stop == nil, errors.Join(err, stop)
 	}
-	h.counted()
+	countFromZero(h)
 	return true, nil
 }
 
@@ -141,7 +153,7 @@ func (e *Engine) takeOver(ctx context.Context, h *handle, box *forkbox.Box, inst
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := e.decideSyncIn(ctx, instance, box); err != nil { // as long as it stands still
+	if err := e.hooks.decideSync(ctx, instance, box); err != nil { // as long as it stands still
 		e.log.Error("cannot settle an interrupted sync", "box", box.ID, "error", err)
 	}
 	e.regoverned(ctx, *box, instance)
