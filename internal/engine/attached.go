@@ -186,13 +186,14 @@ func (e *Engine) settle(h *handle, a *attached, running []string, fallback forkb
 		delete(left, id)
 	}
 	for id := range left {
-		exit, out := e.exitFromLog(h.id, id, fallback)
+		exit, out := exitFromLog(e.logs, h.id, id, fallback)
 		e.finish(h, a, id, exit, out)
 	}
 }
 
-func (e *Engine) exitFromLog(box, id string, fallback forkbox.Exit) (forkbox.Exit, *forkbox.Output) {
-	if logs, ok := e.logs.(exitLogs); ok {
+// exitFromLog is how an exec ended as its log says, or else the fallback.
+func exitFromLog(kept Logs, box, id string, fallback forkbox.Exit) (forkbox.Exit, *forkbox.Output) {
+	if logs, ok := kept.(exitLogs); ok {
 		if exit, out, ok := logs.Exit(box, id); ok {
 			return exit, &out
 		}

@@ -243,15 +243,13 @@ func (e *Engine) Close(ctx context.Context) error {
 	go func() {
 		defer close(done)
 		e.work.Wait()
-		e.records.end()
-		e.closeNets() // whose last records are written, too
-		e.records.close()
+		e.closeAllNets()
 	}()
 	select {
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		e.records.close()
+		e.closeRecords()
 		return forkbox.Errorf(forkbox.TimedOut, "close engine", "operations are still going on: %w", ctx.Err())
 	}
 }

@@ -38,7 +38,7 @@ func (e *Engine) explain(h *handle, a *attached, id string, exit forkbox.Exit) {
 		return
 	}
 	note := provider.Explain(logs.Tail(h.id, id, explainTail))
-	if note == "" || e.explained(h.id, note) {
+	if note == "" || explained(e.ctx, e.ledger, h.id, note) {
 		return
 	}
 	h.mu.Lock()
@@ -52,7 +52,7 @@ func (e *Engine) explain(h *handle, a *attached, id string, exit forkbox.Exit) {
 }
 
 // explained says whether an earlier exec of the box has the note.
-func (e *Engine) explained(box, note string) bool {
-	earlier, err := e.ledger.Execs(context.WithoutCancel(e.ctx), box)
+func explained(ctx context.Context, ledger forkbox.Ledger, box, note string) bool {
+	earlier, err := ledger.Execs(context.WithoutCancel(ctx), box)
 	return err == nil && slices.ContainsFunc(earlier, func(x forkbox.Exec) bool { return x.Note == note })
 }

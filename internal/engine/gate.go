@@ -97,14 +97,22 @@ func (e *Engine) reopen(ctx context.Context, h *handle, a *attached, box *forkbo
 	return e.ledger.UpdateBox(context.WithoutCancel(ctx), *box)
 }
 
-// closeNets does so for all boxes.
-func (e *Engine) closeNets() {
+// closeAllNets does so for all boxes, and writes the last records.
+func (e *Engine) closeAllNets() {
+	e.records.end()
 	for _, h := range e.allHandles() {
 		if a := h.current(); a != nil {
 			e.closeNet(h, a)
 		}
 	}
+	e.records.close()
 }
+
+// closeRecords takes no more records.
+func (e *Engine) closeRecords() { e.records.close() }
+
+// hasGates says whether this engine opens gates for boxes.
+func (e *Engine) hasGates() bool { return e.networks != nil }
 
 func (e *Engine) allHandles() []*handle {
 	e.mu.Lock()

@@ -113,7 +113,7 @@ func (e *Engine) holds(mode forkbox.Net) map[forkbox.Resource]forkbox.Holding {
 		return nil
 	}
 	held := g.Holds()
-	if e.networks == nil {
+	if !e.hasGates() {
 		return held
 	}
 	by := forkbox.Holding{How: forkbox.Enforced}

@@ -101,7 +101,7 @@ func (e *Engine) rest(h *handle, a *attached) time.Duration {
 	}
 	// Asked before taking the turn: an instance that does not answer must not
 	// keep others from stopping it.
-	if !e.idle(a) {
+	if !idle(e.ctx, a) {
 		h.mu.Lock()
 		tended.of(a).idleSince = time.Now()
 		h.mu.Unlock()
@@ -113,7 +113,7 @@ func (e *Engine) rest(h *handle, a *attached) time.Duration {
 	}
 	defer unlock()
 	// An exec may have come and gone meanwhile, and left a process.
-	if h.current() != a || e.restIn(h, a) > 0 || !e.idle(a) {
+	if h.current() != a || e.restIn(h, a) > 0 || !idle(e.ctx, a) {
 		return e.restAfter
 	}
 	if err := e.stopAtRest(h, a); err != nil {
@@ -144,8 +144,8 @@ func (e *Engine) restIn(h *handle, a *attached) time.Duration {
 
 // idle says whether a box has no process but its init. One that cannot be
 // asked is not idle: it may be doing what its owner wants.
-func (e *Engine) idle(a *attached) bool {
-	ps, err := a.instance.Processes(e.ctx)
+func idle(ctx context.Context, a *attached) bool {
+	ps, err := a.instance.Processes(ctx)
 	return err == nil && !beyondInit(ps)
 }
 

@@ -127,7 +127,7 @@ func (e *Engine) found(ctx context.Context, h *handle, box *forkbox.Box) (*attac
 
 // reattach finds the instance of a box again, with the execs in it.
 func (e *Engine) reattach(ctx context.Context, h *handle, box *forkbox.Box) (*attached, error) {
-	unfinished, err := e.unfinished(ctx, box.ID)
+	unfinished, err := unfinishedOf(ctx, e.ledger, box.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -173,8 +173,9 @@ func (e *Engine) takeOver(ctx context.Context, h *handle, box *forkbox.Box, inst
 	return nil
 }
 
-func (e *Engine) unfinished(ctx context.Context, box string) (unfinished []forkbox.Exec, err error) {
-	execs, err := e.ledger.Execs(ctx, box)
+// unfinishedOf are the execs of a box that have no exit in the ledger.
+func unfinishedOf(ctx context.Context, ledger forkbox.Ledger, box string) (unfinished []forkbox.Exec, err error) {
+	execs, err := ledger.Execs(ctx, box)
 	for _, x := range execs {
 		if x.Exit == nil {
 			unfinished = append(unfinished, x)
@@ -188,7 +189,7 @@ func (e *Engine) unfinished(ctx context.Context, box string) (unfinished []forkb
 func (e *Engine) foundDead(ctx context.Context, box *forkbox.Box, unfinished []forkbox.Exec) error {
 	died := e.foundHow(*box)
 	for _, x := range unfinished {
-		exit, out := e.exitFromLog(box.ID, x.ID, died)
+		exit, out := exitFromLog(e.logs, box.ID, x.ID, died)
 		now := e.now()
 		x.Ended, x.Exit, x.Output = &now, &exit, out
 		if err := e.ledger.UpdateExec(ctx, x); err != nil {
