@@ -53,7 +53,7 @@ var allowed = map[string][]string{
 	"/internal/network/vault":           {""},
 	"/internal/network/ingress":         {""},
 	"/internal/network":                 {"", "/internal/network/rules", "/internal/network/gate", "/internal/network/intercept", "/internal/network/vault", "/internal/network/toolhosts"},
-	"/internal/engine":                  {"", "/internal/review", "/internal/storage/change", "/internal/storage/land", "/internal/storage/held", "/internal/review/owned", "/internal/review/scope", "/internal/git", "/internal/review/ancestor", "/internal/retention"},
+	"/internal/engine":                  {"", "/internal/retention", "/internal/engine/core", "/internal/engine/network", "/internal/engine/limits", "/internal/engine/bases", "/internal/engine/shelf", "/internal/engine/boxes", "/internal/engine/execs", "/internal/engine/snapshots", "/internal/engine/changes", "/internal/engine/landing", "/internal/engine/forks", "/internal/engine/gc"},
 	"/internal/race/rank":               {""},
 	"/internal/race/risk":               {"", "/internal/review/scope"},
 	"/internal/race/racefile":           {""},
@@ -70,6 +70,18 @@ var allowed = map[string][]string{
 	"/scripts/vm/plan":                  {},
 	"/scripts/recording":                {},
 	"/scripts/release":                  {},
+	"/internal/engine/core":             {""},
+	"/internal/engine/network":          {"", "/internal/engine/core"},
+	"/internal/engine/limits":           {"", "/internal/engine/core", "/internal/engine/network"},
+	"/internal/engine/bases":            {"", "/internal/engine/core", "/internal/git", "/internal/review", "/internal/review/ancestor", "/internal/review/scope"},
+	"/internal/engine/shelf":            {"", "/internal/engine/core", "/internal/storage/land"},
+	"/internal/engine/boxes":            {"", "/internal/engine/core", "/internal/engine/network", "/internal/engine/limits", "/internal/engine/bases", "/internal/engine/shelf"},
+	"/internal/engine/execs":            {"", "/internal/engine/core", "/internal/engine/network", "/internal/engine/limits", "/internal/engine/boxes", "/internal/review"},
+	"/internal/engine/snapshots":        {"", "/internal/engine/core", "/internal/engine/network", "/internal/engine/limits", "/internal/engine/shelf", "/internal/engine/boxes"},
+	"/internal/engine/changes":          {"", "/internal/engine/core", "/internal/engine/bases", "/internal/engine/shelf", "/internal/engine/boxes", "/internal/engine/snapshots", "/internal/git", "/internal/review", "/internal/review/ancestor", "/internal/review/scope", "/internal/storage/change", "/internal/storage/land"},
+	"/internal/engine/landing":          {"", "/internal/engine/core", "/internal/engine/bases", "/internal/engine/shelf", "/internal/engine/boxes", "/internal/engine/snapshots", "/internal/engine/changes", "/internal/git", "/internal/review", "/internal/review/owned", "/internal/review/scope", "/internal/storage/change", "/internal/storage/held", "/internal/storage/land"},
+	"/internal/engine/forks":            {"", "/internal/engine/core", "/internal/engine/network", "/internal/engine/limits", "/internal/engine/bases", "/internal/engine/shelf", "/internal/engine/boxes", "/internal/engine/snapshots", "/internal/engine/changes", "/internal/git", "/internal/review/ancestor"},
+	"/internal/engine/gc":               {"", "/internal/engine/core", "/internal/engine/bases", "/internal/engine/shelf", "/internal/engine/boxes", "/internal/engine/changes", "/internal/engine/landing", "/internal/engine/forks", "/internal/retention", "/internal/review", "/internal/storage/land"},
 }
 
 func TestImportsPointInward(t *testing.T) {

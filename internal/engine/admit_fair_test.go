@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/core"
 )
 
 // room admits boxes whose memory limits fit together.
@@ -18,33 +19,6 @@ func room(all int64) func(Committed, Want) Verdict {
 			return Verdict{Wait: true, Why: fmt.Sprintf("%d and %d are more than %d", now.Memory, more, all)}
 		}
 		return Verdict{OK: true}
-	}
-}
-
-func mib(n int64) forkbox.Policy {
-	return forkbox.Policy{forkbox.Memory: {Value: n << 20, How: forkbox.Enforced}}
-}
-
-func waiting(uid int, memory int64, p forkbox.Priority) *waiter {
-	return &waiter{want: Want{Owner: forkbox.Owner{UID: uid}, Start: true, Policy: mib(memory)}, priority: p}
-}
-
-// Who waits for more than there will ever be keeps nobody else waiting, but
-// those of lower priority, and is told of nobody else's figures.
-func TestNobodyStarvesTheOthers(t *testing.T) {
-	q := newQueue(&fakePolicies{admit: room(1000 << 20)})
-	runs, greedy := waiting(1, 150, ""), waiting(1, 900, "")
-	own, other, low := waiting(1, 10, ""), waiting(2, 64, ""), waiting(3, 64, forkbox.LowPriority)
-	for _, w := range []*waiter{runs, greedy, own, other, low} {
-		q.join(w)
-	}
-	for w, want := range map[*waiter]bool{runs: true, greedy: false, own: false, other: true, low: false} {
-		if answered(w) != want {
-			t.Errorf("user %d with %v: %v, %q", w.want.Owner.UID, w.want.Policy, !want, w.why)
-		}
-	}
-	if own.why != "others wait before it" {
-		t.Errorf("%q", own.why)
 	}
 }
 
@@ -76,17 +50,17 @@ func TestSpansDoNotOverflow(t *testing.T) {
 	w := newGovernedWorld(newWorld(t))
 	w.policies.with(func(p *fakePolicies) { p.floor = hours(4) })
 	w.make("one", hours(2))
-	for _, by := range []time.Duration{math.MaxInt64, math.MaxInt64 - time.Hour, longestSpan + 1, longestSpan} {
+	for _, by := range []time.Duration{math.MaxInt64, math.MaxInt64 - time.Hour, core.LongestSpan + 1, core.LongestSpan} {
 		if _, err := w.Extend(t.Context(), ada, "one", by); err == nil {
 			t.Errorf("extended by %s", by)
 		}
 	}
 	box, err := w.Box(t.Context(), ada, "one")
-	if err != nil || w.clock.read().left(*box.Ends) != 2*time.Hour {
+	if err != nil || w.clock.read().Left(*box.Ends) != 2*time.Hour {
 		t.Errorf("%+v, %v", box.Ends, err)
 	}
 	c := w.clock.read()
-	if far := c.later(*c.in(math.MaxInt64), math.MaxInt64-1); c.left(*far) != longestSpan {
-		t.Errorf("%s", c.left(*far))
+	if far := c.Later(*c.In(math.MaxInt64), math.MaxInt64-1); c.Left(*far) != core.LongestSpan {
+		t.Errorf("%s", c.Left(*far))
 	}
 }

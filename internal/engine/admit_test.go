@@ -54,7 +54,7 @@ func TestQueueByPriorityThenInOrder(t *testing.T) {
 	second := w.execSoon(t.Context(), "second", forkbox.Wish{Ticket: "second"})
 	for place, ticket := range []string{"first", "second", "low"} {
 		got, _ := w.waits(ticket)
-		why := othersWait
+		why := "others wait before it"
 		if place == 0 {
 			why = "1 of 1 boxes run"
 		}
@@ -91,10 +91,8 @@ func TestWaitingKeepsNobodyFromTheBox(t *testing.T) {
 	_, err = w.Stop(t.Context(), ada, "busy", nil)
 	check(t, err)
 	wantCode(t, <-waiting, forkbox.NotFound)
-	w.queue.mu.Lock()
-	defer w.queue.mu.Unlock()
-	if len(w.queue.waiting)+len(w.queue.passes) != 0 {
-		t.Errorf("%d wait and %d have a place", len(w.queue.waiting), len(w.queue.passes))
+	if waiting, admitted := w.Line.Len(); waiting+admitted != 0 {
+		t.Errorf("%d wait and %d have a place", waiting, admitted)
 	}
 }
 
@@ -267,7 +265,7 @@ func TestNobodyWaitsForAPerson(t *testing.T) {
 	all.Wait()
 
 	// Who asked to wait does.
-	long := int64(longestWait)
+	long := int64(24 * time.Hour)
 	made := make(chan error, 1)
 	go func() {
 		_, err := w.Create(t.Context(), ada, CreateSpec{Wish: forkbox.Wish{Wait: &long, Ticket: "t"}})
@@ -276,19 +274,4 @@ func TestNobodyWaitsForAPerson(t *testing.T) {
 	w.eventually("it waits", func() bool { _, ok := w.waits("t"); return ok })
 	w.policies.with(func(p *fakePolicies) { p.admit = nil })
 	check(t, <-made)
-}
-
-// TestWhoeverWaitsIsNotSentAway: a box that ended is removed a moment later; who
-// waited for that may not be told meanwhile that nobody will make room.
-func TestWhoeverWaitsIsNotSentAway(t *testing.T) {
-	stuck := false
-	p := &fakePolicies{admit: func(Committed, Want) Verdict { return Verdict{Wait: true, Stuck: stuck, Why: "full"} }}
-	q := newQueue(p)
-	w := &waiter{}
-	q.join(w)
-	stuck = true
-	q.poke()
-	if answered(w) {
-		t.Errorf("it is refused: %v", w.refused)
-	}
 }

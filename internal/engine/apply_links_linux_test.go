@@ -5,9 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/forkbox/forkbox"
+	"golang.org/x/sys/unix"
 )
 
 // Names of one file are one file in reality, in whatever order they land, and

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/bases"
 )
 
 func TestApplyLandsAndUndoTakesBack(t *testing.T) {
@@ -165,7 +166,7 @@ func TestRefusedApplies(t *testing.T) {
 
 func (l *lab) upperOf(name string) string {
 	l.t.Helper()
-	b, err := l.resolve(context.Background(), me, name)
+	b, err := l.core.Resolve(context.Background(), me, name)
 	check(l.t, err)
 	return l.uppers + "/" + b.ID
 }
@@ -242,7 +243,7 @@ func TestDiscardPutsPathsBack(t *testing.T) {
 	_, err = l.Discard(context.Background(), me, "one", forkbox.Selection{Paths: []string{l.reality + "/none"}})
 	wantCode(t, err, forkbox.NotFound)
 	paths, err := l.Discard(context.Background(), me, "one", forkbox.Selection{Paths: []string{l.reality + "/f"}})
-	if err != nil || len(paths) != 1 || exists(l.upperOf("one")+"/f") || !exists(l.upperOf("one")+"/g") {
+	if err != nil || len(paths) != 1 || bases.Exists(l.upperOf("one")+"/f") || !bases.Exists(l.upperOf("one")+"/g") {
 		t.Errorf("%v, %v", paths, err)
 	}
 	// What was discarded is decided.
@@ -258,7 +259,7 @@ func TestDiscardLeavesARunningBoxAlone(t *testing.T) {
 	check(t, err)
 	_, err = l.Discard(context.Background(), me, "one", forkbox.Selection{All: true})
 	wantCode(t, err, forkbox.Busy)
-	if !exists(l.upperOf("one") + "/f") {
+	if !bases.Exists(l.upperOf("one") + "/f") {
 		t.Error("it was discarded")
 	}
 }

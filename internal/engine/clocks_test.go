@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/core"
 )
 
 func hours(n int64) forkbox.Limits { return forkbox.Limits{forkbox.TTL: n * int64(time.Hour)} }
@@ -46,7 +47,7 @@ func TestTTLEndsTheBoxAndKeepsItsData(t *testing.T) {
 	wantCode(t, err, forkbox.Busy)
 
 	got, err = w.Extend(t.Context(), ada, "one", time.Hour)
-	if err != nil || w.clock.read().left(*got.Ends) != time.Hour || got.Warned {
+	if err != nil || w.clock.read().Left(*got.Ends) != time.Hour || got.Warned {
 		t.Errorf("extended: %+v, %v", got, err)
 	}
 	w.exec("one")
@@ -67,11 +68,11 @@ func TestTTLSurvivesRestarts(t *testing.T) {
 	w.eventually("it is warned", func() bool { return w.happened("one", forkbox.EventTTLSoon) })
 	for range 3 {
 		w.again()
-		w.clock.change(func(i *instant) { i.time = i.time.Add(100 * time.Hour) }) // somebody set it
+		w.clock.change(func(i *core.Instant) { i.Time = i.Time.Add(100 * time.Hour) }) // somebody set it
 	}
 	w.eventually("that is noticed", func() bool { return w.happened("one", forkbox.EventTimeJumps) })
 	w.eventually("its end is told by the new time", func() bool {
-		return w.box("one").Ends.Time.Sub(w.clock.read().time) == 5*time.Minute
+		return w.box("one").Ends.Time.Sub(w.clock.read().Time) == 5*time.Minute
 	})
 	if w.state(b.ID) != forkbox.Running {
 		t.Fatal("a clock that was set ended it")
@@ -96,7 +97,7 @@ func TestExtend(t *testing.T) {
 	wantCode(t, err, forkbox.Invalid)
 	w.clock.pass(time.Hour)
 	got, err := w.Extend(t.Context(), ada, "one", time.Hour)
-	if err != nil || w.clock.read().left(*got.Ends) != 2*time.Hour {
+	if err != nil || w.clock.read().Left(*got.Ends) != 2*time.Hour {
 		t.Errorf("got %+v, %v", got.Ends, err)
 	}
 	_, err = w.Extend(t.Context(), ada, "one", 2*time.Hour) // 5 in all
@@ -104,7 +105,7 @@ func TestExtend(t *testing.T) {
 	_, err = w.Set(t.Context(), ada, "one", forkbox.Wish{Limits: hours(4)}) // from now on
 	wantCode(t, err, forkbox.Denied)
 	got, err = w.Set(t.Context(), ada, "one", forkbox.Wish{Limits: hours(3)})
-	if err != nil || w.clock.read().left(*got.Ends) != 3*time.Hour {
+	if err != nil || w.clock.read().Left(*got.Ends) != 3*time.Hour {
 		t.Errorf("got %+v, %v", got.Ends, err)
 	}
 }
@@ -159,18 +160,18 @@ func TestHostThatWasRestarted(t *testing.T) {
 	x := w.exec("one")
 	check(t, w.Close(t.Context()))
 	w.host.instance(b.ID).die(false)
-	w.clock.change(func(i *instant) { *i = instant{i.time.Add(time.Hour), "b2", time.Minute} })
+	w.clock.change(func(i *core.Instant) { *i = core.Instant{Time: i.Time.Add(time.Hour), Boot: "b2", Since: time.Minute} })
 	w.again()
 	if exit := w.wait(x); exit.Cause != forkbox.CauseShutdown || exit.Why == "" {
 		t.Errorf("its exec ended with %+v", exit)
 	}
 	got := w.box("one")
-	if got.Death == nil || got.Death.Cause != forkbox.CauseShutdown || w.clock.read().left(*got.Ends) != 4*time.Hour {
+	if got.Death == nil || got.Death.Cause != forkbox.CauseShutdown || w.clock.read().Left(*got.Ends) != 4*time.Hour {
 		t.Errorf("got %+v", got)
 	}
 	w.exec("one")
-	w.clock.change(func(i *instant) { i.time = day.Add(-time.Hour) }) // set back, in this run of the host
-	if left := w.clock.read().left(*w.box("one").Ends); left != 4*time.Hour {
+	w.clock.change(func(i *core.Instant) { i.Time = day.Add(-time.Hour) }) // set back, in this run of the host
+	if left := w.clock.read().Left(*w.box("one").Ends); left != 4*time.Hour {
 		t.Errorf("%s are left", left)
 	}
 }
@@ -181,14 +182,14 @@ func TestClocksAreLookedAtEachTick(t *testing.T) {
 	w := newGovernedWorld(newWorld(t))
 	b := w.make("one", hours(1000))
 	w.exec("one")
-	h := w.handle(b.ID)
-	if next := w.watchClocks(h, h.current()); next > w.tick {
+	h := w.core.HandleOf(b.ID)
+	if next := w.WatchClocks(h, h.Current()); next > time.Millisecond {
 		t.Errorf("it is looked at again in %s", next)
 	}
 	b = w.make("endless", nil)
 	w.exec("endless")
-	h = w.handle(b.ID)
-	if next := w.watchClocks(h, h.current()); next != never {
+	h = w.core.HandleOf(b.ID)
+	if next := w.WatchClocks(h, h.Current()); next != core.Never {
 		t.Errorf("one without an end is looked at in %s", next)
 	}
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/forkbox/forkbox"
@@ -88,7 +87,7 @@ func TestConnLogIsFollowed(t *testing.T) {
 	}
 	next := opening(gate.hears.NextID())
 	gate.hears.Record(next)
-	w.records.flush(t.Context())
+	w.list("one", 0, 0) // when it is written
 	next.State = forkbox.ConnClosed
 	gate.hears.Record(next)
 	for _, state := range []forkbox.ConnState{forkbox.ConnOpen, forkbox.ConnClosed} {
@@ -108,7 +107,7 @@ func TestConnLogIsFollowed(t *testing.T) {
 	<-got
 	check(t, w.Close(t.Context()))
 	wantCode(t, <-done, forkbox.Unavailable)
-	if len(w.followers.all) != 0 {
+	if w.Followers() != 0 {
 		t.Error("somebody still follows")
 	}
 }
@@ -128,33 +127,6 @@ func TestFollowingEndsWithTheBox(t *testing.T) {
 	<-heard
 	check(t, w.Remove(t.Context(), ada, "one", true))
 	check(t, <-done)
-}
-
-// TestEventsOfRulesAreShort however many rules there are.
-func TestEventsOfRulesAreShort(t *testing.T) {
-	rules := make([]string, 1000)
-	for i := range rules {
-		rules[i] = strings.Repeat("x", 1000)
-	}
-	if text := changeText(rules, true); len(text) > 2000 || !strings.Contains(text, "and 995 more") {
-		t.Errorf("%d bytes", len(text))
-	}
-}
-
-func TestSlowFollower(t *testing.T) {
-	var f followers
-	slow := f.join(ada.UID, "")
-	for id := range int64(3 * followerRoom / recordBatch) {
-		batch := make([]forkbox.Conn, recordBatch)
-		for i := range batch {
-			batch[i] = forkbox.Conn{ID: id*recordBatch + int64(i), UID: ada.UID}
-		}
-		f.tell(batch)
-	}
-	got := slow.heard()
-	if len(got) != followerRoom || got[0].ID+followerRoom-1 != got[len(got)-1].ID {
-		t.Errorf("%d wait, from %d to %d", len(got), got[0].ID, got[len(got)-1].ID)
-	}
 }
 
 func TestRestartLosesOpenConnectionsAndCountsOn(t *testing.T) {
@@ -177,3 +149,10 @@ func TestRestartLosesOpenConnectionsAndCountsOn(t *testing.T) {
 		t.Errorf("%d comes after %d", id, last)
 	}
 }
+
+func refusal(id int64, host string) forkbox.Conn {
+	return forkbox.Conn{ID: id, Box: "b", State: forkbox.ConnRefused,
+		NetVerdict: forkbox.NetVerdict{Target: forkbox.NetTarget{Proto: "tcp", Host: host, Port: 443}}}
+}
+
+func opening(id int64) forkbox.Conn { return forkbox.Conn{ID: id, Box: "b", State: forkbox.ConnOpen} }

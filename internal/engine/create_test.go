@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/core"
 )
 
 func TestCreate(t *testing.T) {
 	w := newWorld(t)
 	b := w.create("")
-	if err := checkName(b.Name); err != nil || !strings.Contains(b.Name, "-") {
+	if err := core.CheckName(b.Name); err != nil || !strings.Contains(b.Name, "-") {
 		t.Errorf("generated name %q: %v", b.Name, err)
 	}
 	if b.State != forkbox.Stopped || b.Net != forkbox.NetNone || b.Dir != ada.Home || b.Base.Kind != "reality" || b.Base.Fence.IsZero() {

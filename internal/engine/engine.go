@@ -1,6 +1,11 @@
 // Package engine has the verbs of forkbox: create, exec, stop, remove and the
-// rest. It makes no system calls and speaks no HTTP: it decides, writes its
-// decision to the ledger, and has a provider act on it.
+// rest. It speaks no HTTP and isolates nothing: it decides, writes its decision to
+// the ledger, and has a provider act on it. It reads and writes files of reality
+// itself where they land or are looked at, by way of internal/storage and
+// internal/review.
+//
+// The verbs are those of managers, a package each, over one small core: [New] puts
+// them together, and says who knows whom. Package core has the rule of locking.
 //
 // The order of writing and acting is what promise 6 (nothing leaks) rests on.
 // A box is in the ledger before anything of it exists, is "running" there
@@ -11,14 +16,22 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"os"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/bases"
+	"github.com/forkbox/forkbox/internal/engine/boxes"
+	"github.com/forkbox/forkbox/internal/engine/changes"
+	"github.com/forkbox/forkbox/internal/engine/core"
+	"github.com/forkbox/forkbox/internal/engine/execs"
+	"github.com/forkbox/forkbox/internal/engine/forks"
+	"github.com/forkbox/forkbox/internal/engine/gc"
+	"github.com/forkbox/forkbox/internal/engine/landing"
+	"github.com/forkbox/forkbox/internal/engine/limits"
+	"github.com/forkbox/forkbox/internal/engine/network"
+	"github.com/forkbox/forkbox/internal/engine/shelf"
+	"github.com/forkbox/forkbox/internal/engine/snapshots"
 	"github.com/forkbox/forkbox/internal/retention"
 )
 
@@ -26,7 +39,7 @@ import (
 type Config struct {
 	Ledger   forkbox.Ledger
 	Provider forkbox.Provider
-	Logs     Logs
+	Logs     core.Logs
 	// Secrets takes the variables that look like credentials out of an
 	// environment, except those that allow names. Without it no variable is
 	// passed at all.
@@ -46,7 +59,7 @@ type Config struct {
 	// forked. It goes with the box.
 	Bases func(box string) string
 	// Records are what the store says of itself, for Repair. May be nil.
-	Records Records
+	Records core.Records
 	// Fence is the time as filesystems stamp it: whatever is written from now
 	// on has this time or a later one. Now, if nil.
 	Fence func() time.Time
@@ -64,17 +77,17 @@ type Config struct {
 	StopGrace time.Duration // between TERM and KILL; 10 s if zero
 
 	// Policies resolves limits and admits. Without them nothing is limited but
-	// times and kept output, and everybody is admitted.
-	Policies Policies
+	// times and kept output, and every caller is admitted.
+	Policies limits.Policies
 	// Clock names this run of the host and says how long it is on, with the
 	// time that it slept.
 	Clock func() (boot string, since time.Duration)
 	// Networks decides what boxes may reach and opens their gates. Without it a
 	// box has no network, or the host's.
-	Networks Networks
+	Networks network.Networks
 	// Ports publishes ports of boxes on the host's loopback. Without it none
 	// are.
-	Ports Ports
+	Ports network.Ports
 	// Series is the file that keeps what a box used in the last hour; none if
 	// it is empty.
 	Series func(box string) string
@@ -89,207 +102,92 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Logs keeps the output of execs.
-type Logs interface {
-	// Create makes the file that an instance writes an exec's output to.
-	Create(box, exec string) (*os.File, error)
-	// Read yields what is kept. With follow it goes on until ended says that
-	// no more will come.
-	Read(ctx context.Context, box, exec string, follow bool, ended func() bool, yield func(forkbox.LogRecord) error) error
-}
-
-// exitLogs is a [Logs] whose files also say how their exec ended: it knows the
-// exit of an exec that ended while nobody was watching.
-type exitLogs interface {
-	Exit(box, exec string) (forkbox.Exit, forkbox.Output, bool)
-}
-
-// Engine is safe for concurrent use.
+// Engine is all managers together; its verbs are theirs. It is safe for
+// concurrent use.
 type Engine struct {
-	ledger    forkbox.Ledger
-	provider  forkbox.Provider
-	logs      Logs
-	secrets   func(env, allow []string) (kept, dropped []string)
-	hidden    func(home string) []string
-	places    func(env []string, home, dir string, allow []string) []string
-	allow     func(allow []string, who forkbox.Owner, places []string) error
-	receipts  string
-	bases     func(box string) string
-	kept      Records // may be nil
-	fence     func() time.Time
-	undoAge   time.Duration
-	undoSize  int64
-	logCap    int64
-	restAfter time.Duration
-	stopGrace time.Duration
-	log       *slog.Logger
-	now       func() time.Time
-
-	networks  Networks // may be nil, as ports may
-	ports     Ports
-	records   *recorder
-	followers followers
-	connID    atomic.Int64 // the last that was given
-
-	policies    Policies
-	admitsAll   bool // there are no policies: nobody has to ask
-	clock       func() (boot string, since time.Duration)
-	seriesFile  func(box string) string
-	reserve     func() (short bool, why string)
-	tick        time.Duration
-	sampleEvery time.Duration
-	watchEvery  time.Duration
-	queue       *queue
-	news        news
-	guard       sync.Once
-
-	retention    retention.Policy
-	retentionErr error
-	outcomes     outcomes
-	uploads      uploads
-
-	// ctx ends with Close. It is the context of what no caller asked for.
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   sync.WaitGroup // operations and the goroutines that tend boxes
-
-	// reality has a token: whoever writes to reality holds it. Whoever wants a
-	// box's turn as well takes this first.
-	reality chan struct{}
-	scans   scans
-	looks   looks
-	sharing sharing
-	shelf   shelf
-	// pool has a token: whoever changes or uses templates holds it.
-	pool chan struct{}
-
-	mu      sync.Mutex
-	closed  bool
-	ops     int
-	handles map[string]*handle // by box id; a box at rest has none
+	core *core.Core
+	*networkManager
+	*limitsManager
+	*basesManager
+	*shelfManager
+	*boxesManager
+	*execsManager
+	*snapshotsManager
+	*changesManager
+	*landingManager
+	*forksManager
+	*gcManager
 }
 
 // New makes an engine. Call [Engine.Reconcile] before the first verb.
 func New(c Config) *Engine {
-	if c.Secrets == nil {
-		c.Secrets = func(env, _ []string) ([]string, []string) { return nil, env }
-	}
-	if c.Hidden == nil {
-		c.Hidden = func(string) []string { return nil }
-	}
-	if c.Places == nil {
-		c.Places = func([]string, string, string, []string) []string { return nil }
-	}
-	if c.CheckAllow == nil {
-		c.CheckAllow = func([]string, forkbox.Owner, []string) error { return nil }
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Fence == nil {
-		c.Fence = c.Now
-	}
-	none := c.Policies == nil
-	if none {
-		c.Policies = unlimited{}
-	}
-	if c.Clock == nil {
-		c.Clock = sinceStart()
-	}
-	if c.Series == nil {
-		c.Series = func(string) string { return "" }
-	}
-	e := &Engine{
-		policies: c.Policies, admitsAll: none, clock: c.Clock, seriesFile: c.Series, reserve: c.Reserve,
-		tick:        orElse(c.Tick, 10*time.Second),
-		sampleEvery: orElse(c.SampleEvery, 5*time.Second),
-		watchEvery:  orElse(c.WatchEvery, time.Second),
-		queue:       newQueue(c.Policies),
-		sharing:     sharing{turn: make(chan struct{}, 1)},
-		networks:    c.Networks, ports: c.Ports,
-		receipts: c.Receipts, bases: c.Bases, kept: c.Records, fence: c.Fence,
-		undoAge:  orElse(c.UndoAge, 14*24*time.Hour),
-		undoSize: orElse(c.UndoSize, 10<<30),
-		ledger:   c.Ledger, provider: c.Provider, logs: c.Logs,
-		secrets: c.Secrets, hidden: c.Hidden, places: c.Places, allow: c.CheckAllow,
-		logCap:    orElse(c.LogCap, 16<<20),
-		restAfter: orElse(c.RestAfter, 30*time.Second),
-		stopGrace: orElse(c.StopGrace, 10*time.Second),
-		log:       c.Log, now: c.Now, retention: c.Retention, retentionErr: c.RetentionErr,
-		handles: map[string]*handle{}, reality: make(chan struct{}, 1), pool: make(chan struct{}, 1),
-	}
-	e.ctx, e.cancel = context.WithCancel(context.Background())
-	e.records = newRecorder(e.ledger.SaveConns, e.followers.tell, e.log)
-	return e
+	k := core.New(core.Config{
+		Ledger: c.Ledger, Provider: c.Provider, Logs: c.Logs, Records: c.Records, Receipts: c.Receipts,
+		Secrets: c.Secrets, Places: c.Places, CheckAllow: c.CheckAllow, Hidden: c.Hidden,
+		Now: c.Now, FenceNow: c.Fence, Clock: c.Clock, Reserve: c.Reserve, Log: c.Log,
+	})
+	n := network.New(k, c.Networks, c.Ports)
+	l := limits.New(k, n, limits.Config{
+		Policies: c.Policies, Series: c.Series, LogCap: c.LogCap, SampleEvery: c.SampleEvery, WatchEvery: c.WatchEvery,
+	})
+	ba, sh := bases.New(k, c.Bases), shelf.New(k)
+	b := boxes.New(k, n, l, ba, sh, boxes.Config{RestAfter: c.RestAfter, StopGrace: c.StopGrace, Tick: c.Tick})
+	x := execs.New(k, n, l, b)
+	s := snapshots.New(k, l, sh, b)
+	ch := changes.New(k, ba, b, s)
+	la := landing.New(k, ba, sh, b, s, ch, landing.Config{UndoAge: c.UndoAge, UndoSize: c.UndoSize})
+	f := forks.New(k, n, l, ba, sh, b, s, ch)
+	g := gc.New(k, ba, sh, b, ch, la, f, gc.Config{Retention: c.Retention, RetentionErr: c.RetentionErr})
+	// Calls that go up: what is below asks what it does not know.
+	k.Finder = b.Find
+	b.SetHooks(boxes.Hooks{DecideSync: la.DecideSyncIn, ForgetSync: la.ForgetSync, Observe: ch.Observe})
+	return &Engine{k, n, l, ba, sh, b, x, s, ch, la, f, g}
 }
 
 // Close lets go of the boxes, which go on running without their network, and
 // ends what callers are waiting for. It returns when that is over or ctx is.
 func (e *Engine) Close(ctx context.Context) error {
-	e.mu.Lock()
-	e.closed = true
-	e.mu.Unlock()
-	e.cancel()
+	e.core.Stop()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		e.work.Wait()
-		e.records.end()
-		e.closeNets() // whose last records are written, too
-		e.records.close()
+		e.core.Work.Wait()
+		e.networkManager.CloseAll()
 	}()
 	select {
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		e.records.close()
+		e.networkManager.CloseRecords()
 		return forkbox.Errorf(forkbox.TimedOut, "close engine", "operations are still going on: %w", ctx.Err())
 	}
 }
 
 // Busy says whether boxes run or operations go on: whether the daemon is of
-// any use to anybody.
+// any use.
 func (e *Engine) Busy() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	w, ok := e.provider.(warmer)
-	return e.ops > 0 || len(e.handles) > 0 || ok && w.Warmed()
+	w, ok := e.core.Provider.(shelf.Warmer)
+	return e.core.InUse() || ok && w.Warmed()
 }
 
-// begin starts an operation, whose context ends when the caller's or the
-// engine's does. The operation is over when end is called.
-func (e *Engine) begin(ctx context.Context, op string) (_ context.Context, end func(), err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return nil, nil, errClosing(op)
-	}
-	e.ops++
-	e.work.Add(1)
-	ctx, cancel := context.WithCancel(ctx)
-	detach := context.AfterFunc(e.ctx, cancel)
-	return ctx, func() {
-		detach()
-		cancel()
-		e.mu.Lock()
-		e.ops--
-		e.mu.Unlock()
-		e.work.Done()
-	}, nil
+// Box finds one of who's boxes by its name, its id, or the beginning of either
+// where that fits one box only.
+func (e *Engine) Box(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Box, error) {
+	return e.core.Box(ctx, who, ref)
 }
 
-// uid is whose the engine is: what is nobody's in particular is theirs.
-func (e *Engine) uid() int { return os.Geteuid() }
-
-func errClosing(op string) *forkbox.Error {
-	return forkbox.Errorf(forkbox.Unavailable, op, "the daemon is stopping").
-		Hint("try again: the next command starts a new one")
+// Boxes lists who's boxes, oldest first.
+func (e *Engine) Boxes(ctx context.Context, who forkbox.Owner) ([]forkbox.Box, error) {
+	return e.core.Boxes(ctx, who)
 }
 
-func isNotFound(err error) bool {
-	var e *forkbox.Error
-	return errors.As(err, &e) && e.Code == forkbox.NotFound
+// AllBoxes lists the boxes of all users, for root.
+func (e *Engine) AllBoxes(ctx context.Context, who forkbox.Owner) ([]forkbox.Box, error) {
+	return e.core.AllBoxes(ctx, who)
+}
+
+// Events yields what happened to who's boxes, or to the box ref, after an id,
+// the oldest first. With follow it goes on until ctx ends.
+func (e *Engine) Events(ctx context.Context, who forkbox.Owner, ref string, after int64, follow bool, yield func(forkbox.Event) error) error {
+	return e.core.Events(ctx, who, ref, after, follow, yield)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/core"
 )
 
 func TestExecWakesTheBoxAndEnds(t *testing.T) {
@@ -200,7 +201,7 @@ func TestHintsNameTheBox(t *testing.T) {
 		t.Errorf("hints are %q", e.Hints)
 	}
 	any := "free some: forkbox gc, or forkbox rm BOX"
-	err = nameBox(forkbox.Errorf(forkbox.Denied, "apply", "no").Hint("leave it out: forkbox apply BOX PATH…").Hint("%s", any), "one")
+	err = core.NameBox(forkbox.Errorf(forkbox.Denied, "apply", "no").Hint("leave it out: forkbox apply BOX PATH…").Hint("%s", any), "one")
 	if errors.As(err, &e); !slices.Equal(e.Hints, []string{"leave it out: forkbox apply one PATH…", any}) {
 		t.Errorf("hints are %q", e.Hints)
 	}

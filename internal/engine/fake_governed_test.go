@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/core"
 )
 
 var (
@@ -120,6 +121,18 @@ func (m *machine) isPaused() (paused bool) {
 	return paused
 }
 
+// usage is the disk that a box takes.
+type usage struct{ bytes, inodes int64 }
+
+// limitIn is a limit, or nothing where there is none.
+func limitIn(p forkbox.Policy, r forkbox.Resource) int64 {
+	v, has := p.Of(r)
+	if !has {
+		return 0
+	}
+	return v
+}
+
 // fakePolicies: flags, else the project's, else defaults; narrowed by a floor.
 type fakePolicies struct {
 	mu       sync.Mutex
@@ -189,28 +202,32 @@ func (p *fakePolicies) Admit(now Committed, want Want) Verdict {
 func (p *fakePolicies) Patience() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return orElse(p.patience, time.Minute)
+	return core.OrElse(p.patience, time.Minute)
 }
+
+var day = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 // fakeClock is a host's clocks.
 type fakeClock struct {
 	mu  sync.Mutex
-	now instant
+	now core.Instant
 }
 
-func newFakeClock() *fakeClock { return &fakeClock{now: instant{day, "b1", time.Hour}} }
+func newFakeClock() *fakeClock {
+	return &fakeClock{now: core.Instant{Time: day, Boot: "b1", Since: time.Hour}}
+}
 
 func (c *fakeClock) pass(d time.Duration) {
-	c.change(func(i *instant) { i.time, i.since = i.time.Add(d), i.since+d })
+	c.change(func(i *core.Instant) { i.Time, i.Since = i.Time.Add(d), i.Since+d })
 }
 
-func (c *fakeClock) change(do func(*instant)) {
+func (c *fakeClock) change(do func(*core.Instant)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	do(&c.now)
 }
 
-func (c *fakeClock) read() instant {
+func (c *fakeClock) read() core.Instant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
@@ -239,8 +256,8 @@ func (g *governedWorld) again() {
 
 func (g *governedWorld) configure(c *Config) {
 	c.Policies = g.policies
-	c.Clock = func() (string, time.Duration) { now := g.clock.read(); return now.boot, now.since }
-	c.Now = func() time.Time { return g.clock.read().time }
+	c.Clock = func() (string, time.Duration) { now := g.clock.read(); return now.Boot, now.Since }
+	c.Now = func() time.Time { return g.clock.read().Time }
 	c.Series = func(box string) string { return g.dir + "/" + box }
 	c.Tick, c.SampleEvery, c.WatchEvery = time.Millisecond, time.Millisecond, time.Millisecond
 	c.Reserve = g.short

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/core"
 )
 
 // fakeShelf is what an imaginary machine has of boxes' files. A box, and a
@@ -65,7 +66,7 @@ type layeredProvider struct {
 	shelf *fakeShelf
 }
 
-var _ layered = layeredProvider{}
+var _ core.Layered = layeredProvider{}
 
 // complete says whether all layers of a box are there. The caller has the lock.
 func (p layeredProvider) complete(box forkbox.Box) error {

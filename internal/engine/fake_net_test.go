@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/core"
 )
 
 var (
@@ -136,12 +137,16 @@ func (n fakeNetworks) Resolve(_ forkbox.Owner, asked string, wish forkbox.NetWis
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	mode := forkbox.NetPolicy
+	team, named := strings.CutPrefix(asked, forkbox.TeamPrefix)
+	if !named {
+		team = ""
+	}
 	switch {
 	case n.wider:
 		return forkbox.NetHost, forkbox.Network{}, nil
 	case asked == "":
-		mode = orElse(n.mode, mode)
-	case teamOf(asked) == "":
+		mode = core.OrElse(n.mode, mode)
+	case team == "":
 		mode = forkbox.Net(asked)
 	}
 	if mode != forkbox.NetPolicy {
@@ -150,7 +155,7 @@ func (n fakeNetworks) Resolve(_ forkbox.Owner, asked string, wish forkbox.NetWis
 	if err := n.failures["resolve"]; err != nil {
 		return "", forkbox.Network{}, err
 	}
-	network := forkbox.Network{Preset: orElse(wish.Preset, forkbox.PresetBalanced), HostPorts: wish.HostPorts, Team: teamOf(asked)}
+	network := forkbox.Network{Preset: core.OrElse(wish.Preset, forkbox.PresetBalanced), HostPorts: wish.HostPorts, Team: team}
 	for _, r := range wish.Rules {
 		if strings.Contains(r, "nonsense") {
 			return "", network, forkbox.Errorf(forkbox.Invalid, "read the rule", "%q is none", r)
@@ -172,7 +177,7 @@ func (n fakeNetworks) Prepare(box *forkbox.Box) error {
 		n.prepared[box.ID] = true
 		box.Network.CA = "CA of " + box.ID
 		for name, placeholder := range box.Network.Secrets {
-			box.Network.Secrets[name] = orElse(placeholder, "placeholder of "+box.ID+" "+newID())
+			box.Network.Secrets[name] = core.OrElse(placeholder, "placeholder of "+box.ID+" "+core.NewID())
 		}
 		return nil
 	})

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/bases"
 	"github.com/forkbox/forkbox/internal/storage/change"
+	"golang.org/x/sys/unix"
 )
 
 // me is who runs the tests: reality is touched with nobody else's rights.
@@ -102,7 +102,7 @@ func (p labProvider) Changes(ctx context.Context, box forkbox.Box, yield func(fo
 
 func (p labProvider) touched(box forkbox.Box, path string) bool {
 	rel, ok := strings.CutPrefix(path, p.lab.reality)
-	return ok && exists(p.upper(box)+rel)
+	return ok && bases.Exists(p.upper(box)+rel)
 }
 
 func (p labProvider) Touches(box forkbox.Box) func(path string) bool {
@@ -213,7 +213,7 @@ func (l *lab) leak() error {
 		switch {
 		case r.State == forkbox.Landing:
 			return fmt.Errorf("%s is undecided", r.ID)
-		case r.State == forkbox.Applied && !exists(l.receipts+"/"+r.ID):
+		case r.State == forkbox.Applied && !bases.Exists(l.receipts+"/"+r.ID):
 			return fmt.Errorf("%s cannot be undone: its journal is gone", r.ID)
 		}
 	}

@@ -24,7 +24,7 @@ func TestCreateResolvesLimits(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", r, b.Policy[r], want)
 		}
 	}
-	if b.Ends == nil || *b.Ends != *w.clock.read().in(time.Hour) {
+	if b.Ends == nil || *b.Ends != *w.clock.read().In(time.Hour) {
 		t.Errorf("it ends at %+v", b.Ends)
 	}
 	for _, c := range []struct {
@@ -193,11 +193,9 @@ func TestStartIsUnderTheLimitsOfNow(t *testing.T) {
 	_, err = w.Stop(t.Context(), ada, "one", nil)
 	check(t, err)
 	w.exec("one")
-	w.queue.mu.Lock()
-	if o := w.queue.owned[ada.UID]; o != (ownership{2, 1 << 30}) {
+	if o := w.Line.Committed().ByUser[ada.UID]; o.Boxes != 2 || o.Disk != 1<<30 {
 		t.Errorf("counted %+v", o)
 	}
-	w.queue.mu.Unlock()
 	_, err = w.Start(t.Context(), ada, "two")
 	wantCode(t, err, forkbox.Denied)
 	_, err = w.Set(t.Context(), ada, "two", forkbox.Wish{Limits: forkbox.Limits{forkbox.Memory: 1 << 30}})

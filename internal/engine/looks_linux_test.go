@@ -113,7 +113,7 @@ func (p *parallel) play(seed uint64) {
 			}
 		}
 		if p.IntN(3) == 0 {
-			p.observe(b.ID)
+			p.changesManager.Observe(b.ID)
 		}
 		if p.git && p.IntN(3) == 0 {
 			p.sh("git add */*-clean; git status >/dev/null") // reality goes on with git as well
@@ -205,7 +205,7 @@ func (p *parallel) gitMerge(base, ours, theirs string) (string, bool) {
 // looked waits until no box waits for a look at its workspace.
 func (l *lab) looked() {
 	l.t.Helper()
-	l.eventually("a look at the workspace", func() bool { return !l.looks.looking() })
+	l.eventually("a look at the workspace", func() bool { going, _ := l.Looking(); return !going })
 }
 
 const asForked, asBoxed, asEdited = "1\n2\n3\n4\n5\n", "1\nbox\n3\n4\n5\n", "1\n2\n3\n4\nreality\n"
@@ -214,12 +214,12 @@ const asForked, asBoxed, asEdited = "1\n2\n3\n4\n5\n", "1\nbox\n3\n4\n5\n", "1\n
 func heldLab(t *testing.T) (l *lab, release func()) {
 	l = newLab(t)
 	hold := make(chan struct{})
-	l.looks.before = func() {
+	l.BeforeLooks(func() {
 		select {
 		case <-hold:
-		case <-l.ctx.Done():
+		case <-l.core.Ctx.Done():
 		}
-	}
+	})
 	return l, func() { close(hold); l.looked() }
 }
 
@@ -249,23 +249,22 @@ func TestWhoseWorkspaceIsLookedAt(t *testing.T) {
 	l.real("f", asForked)
 	passing, err := l.Create(context.Background(), me, CreateSpec{Dir: l.reality, Passing: true})
 	check(t, err)
-	if l.looks.looking() {
+	if going, _ := l.Looking(); going {
 		t.Error("there was a look for a box that is not to land")
 	}
 	parent := l.box("parent")
 	child := parent
 	child.ID = "child"
-	l.inherit(parent.ID, child)
+	l.Inherit(parent.ID, child)
 	l.eventually("a wish for a look", func() bool {
-		l.looks.mu.Lock()
-		defer l.looks.mu.Unlock()
-		return len(l.looks.waiting[scanKey{l.reality, me.UID}]) == 2
+		_, waiting := l.Looking()
+		return waiting == 2
 	})
 	check(t, os.Mkdir(l.uppers+"/child.base", 0o700))
 	release()
 	l.real("f", asEdited)
 	for box, want := range map[*forkbox.Box]bool{&passing: false, &parent: true, &child: true} {
-		text, _, known, _, err := l.book(*box, l.reality).Base(t.Context(), l.reality+"/f")
+		text, _, known, _, err := l.basesManager.Book(*box, l.reality).Base(t.Context(), l.reality+"/f")
 		if err != nil || known != want || want && string(text) != asForked {
 			t.Errorf("%s: %q, %v, %v", box.Name, text, known, err)
 		}

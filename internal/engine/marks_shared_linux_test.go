@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/changes"
 	"github.com/forkbox/forkbox/internal/review"
 )
 
@@ -15,7 +16,7 @@ func TestMarksOfManyPathsAreShared(t *testing.T) {
 	r := l.mustApply("one", forkbox.ApplySpec{})
 	read := func() (*review.Marks, *review.Inodes) {
 		t.Helper()
-		marks, left, err := l.marks(t.Context(), box)
+		marks, left, err := l.Marks(t.Context(), box)
 		check(t, err)
 		return marks, left
 	}
@@ -23,7 +24,7 @@ func TestMarksOfManyPathsAreShared(t *testing.T) {
 	if again, _ := read(); few == again {
 		t.Error("a few are read for each")
 	}
-	r.Paths = manyMarks
+	r.Paths = changes.ManyMarks
 	check(t, l.ledger.UpdateReceipt(t.Context(), r))
 	first, left := read()
 	if marks, inodes := read(); marks != first || inodes != left || marks.Len() != 1 {

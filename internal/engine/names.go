@@ -1,105 +1,58 @@
 package engine
 
 import (
-	"crypto/rand"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	mathrand "math/rand/v2"
-	"strings"
-
-	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/bases"
+	"github.com/forkbox/forkbox/internal/engine/boxes"
+	"github.com/forkbox/forkbox/internal/engine/changes"
+	"github.com/forkbox/forkbox/internal/engine/core"
+	"github.com/forkbox/forkbox/internal/engine/execs"
+	"github.com/forkbox/forkbox/internal/engine/forks"
+	"github.com/forkbox/forkbox/internal/engine/gc"
+	"github.com/forkbox/forkbox/internal/engine/landing"
+	"github.com/forkbox/forkbox/internal/engine/limits"
+	"github.com/forkbox/forkbox/internal/engine/network"
+	"github.com/forkbox/forkbox/internal/engine/shelf"
+	"github.com/forkbox/forkbox/internal/engine/snapshots"
 )
 
-const (
-	hexDigits = "0123456789abcdef"
-	nameBytes = "abcdefghijklmnopqrstuvwxyz0123456789-"
+// An engine embeds its managers under these names, so that it has their verbs
+// and no other package gets at the managers themselves.
+type (
+	networkManager   = network.Manager
+	limitsManager    = limits.Manager
+	basesManager     = bases.Manager
+	shelfManager     = shelf.Manager
+	boxesManager     = boxes.Manager
+	execsManager     = execs.Manager
+	snapshotsManager = snapshots.Manager
+	changesManager   = changes.Manager
+	landingManager   = landing.Manager
+	forksManager     = forks.Manager
+	gcManager        = gc.Manager
 )
 
-// validName: a name is also the box's hostname.
-func validName(name string) bool {
-	return name != "" && len(name) <= 63 && name[0] != '-' && strings.Trim(name, nameBytes) == ""
-}
+// What callers of the verbs have to name.
+type (
+	CreateSpec  = forks.CreateSpec
+	ExecRequest = execs.ExecRequest
+	UndoSpec    = landing.UndoSpec
 
-func likeAnID(name string) bool {
-	return len(name) >= 12 && strings.Trim(name, hexDigits) == ""
-}
+	Logs     = core.Logs
+	Records  = core.Records
+	Networks = network.Networks
+	Ports    = network.Ports
+	Hears    = network.Hears
+	Dial     = network.Dial
 
-func checkName(name string) error {
-	const op = "name box"
-	switch {
-	case !validName(name):
-		return forkbox.Errorf(forkbox.Invalid, op, "%q is not a name that a host can have", name).
-			Hint("use up to 63 lower-case letters, digits and dashes, not a dash first")
-	case likeAnID(name):
-		return forkbox.Errorf(forkbox.Invalid, op, "%q looks like the id of a box", name).
-			Hint("use a letter after f, or fewer than 12 characters")
-	case name == forkbox.Reality:
-		return forkbox.Errorf(forkbox.Invalid, op, "%q is what boxes are forked from", name).
-			Hint("choose another name")
-	}
-	return nil
-}
-
-// newID is random, so that an id is never used twice, also not after a box
-// and all memory of it are gone.
-func newID() string {
-	var b [6]byte
-	rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
-}
-
-// friendlyName is a name for the given attempt. The words alone do for some
-// hundred boxes; where they collide again and again, a number helps.
-func friendlyName(attempt int) string {
-	name := pick(adjectives) + "-" + pick(animals)
-	if attempt >= 3 {
-		name += fmt.Sprintf("-%d", mathrand.IntN(10_000))
-	}
-	return name
-}
-
-func pick(list string) string {
-	words := strings.Fields(list)
-	return words[mathrand.IntN(len(words))]
-}
-
-// Plain strings, not slices: every start of the program would pay for those.
-const (
-	adjectives = `
-		able agile amber ample ardent azure balmy bold brave breezy bright brisk
-		calm candid cheery civil clear clever cosy crisp curious daring deft dewy
-		eager early easy fair fancy fine fleet fond frank free fresh gentle glad
-		golden good grand happy hardy hearty honest humble jolly keen kind lively
-		loyal lucid lucky mellow merry mighty mild modest neat nimble noble olive
-		open patient placid plucky polite proud quick quiet rapid ready rosy royal
-		sage serene sharp shiny silver sleek smart smooth snug solid spry steady
-		still stout sunny swift tender tidy true trusty upbeat vivid warm wise witty`
-	animals = `
-		alpaca badger bat bear beaver bee bison bobcat buck bunny camel cat cheetah
-		cobra condor coral crab crane cricket crow deer dingo dolphin dove dragon
-		duck eagle egret elk emu falcon ferret finch fox frog gecko gibbon goose
-		gopher grouse gull hare hawk hedgehog heron hippo horse husky ibex ibis
-		jackal jaguar jay kestrel kiwi koala lark lemur leopard lion lizard llama
-		lynx magpie mantis marten mole moose moth mouse newt ocelot octopus orca
-		oriole osprey otter owl panda panther parrot pelican penguin pigeon pony
-		puffin puma quail rabbit raccoon raven robin salmon seal shark shrew skunk
-		sloth snail sparrow squid stork swan tapir tern tiger toad trout turtle
-		viper walrus weasel whale wolf wombat wren yak zebra`
+	Policies      = limits.Policies
+	Committed     = limits.Committed
+	UserCommitted = limits.UserCommitted
+	Want          = limits.Want
+	Verdict       = limits.Verdict
 )
 
-// nameBox has the hints of an error name the box that it is about: what knows
-// nothing of boxes writes BOX. In hints about any box the word stays.
-func nameBox(err error, name string) error {
-	var e *forkbox.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	for i, hint := range e.Hints {
-		for _, verb := range []string{"apply", "exec", "set"} {
-			hint = strings.ReplaceAll(hint, "forkbox "+verb+" BOX ", "forkbox "+verb+" "+name+" ")
-		}
-		e.Hints[i] = hint
-	}
-	return err
-}
+// Why [Engine.Land] refuses what [Engine.Apply] would land.
+var (
+	ErrAltered = landing.ErrAltered
+	ErrDrifted = landing.ErrDrifted
+)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/core"
 )
 
 func TestPauseAndResume(t *testing.T) {
@@ -95,8 +96,8 @@ func TestPausedExecEnds(t *testing.T) {
 	}{
 		"signal":  {func(w *governedWorld, id string) error { return w.Signal(t.Context(), ada, "one", id, 15) }, forkbox.CauseSignalled, "user ada", 143},
 		"kill":    {func(w *governedWorld, id string) error { return w.Kill(t.Context(), ada, "one", id, time.Hour) }, forkbox.CauseStopped, "user ada", 143},
-		"abandon": {func(w *governedWorld, id string) error { return w.Abandon(t.Context(), ada, "one", id) }, forkbox.CauseStopped, own, 143},
-		"timeout": {func(w *governedWorld, id string) error { return nil }, forkbox.CauseTimeout, own, 124},
+		"abandon": {func(w *governedWorld, id string) error { return w.Abandon(t.Context(), ada, "one", id) }, forkbox.CauseStopped, core.ByForkbox, 143},
+		"timeout": {func(w *governedWorld, id string) error { return nil }, forkbox.CauseTimeout, core.ByForkbox, 124},
 	}
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/boxes"
 )
 
 // onlyHome finds the one variable that these tests have.
@@ -78,7 +79,7 @@ func TestPlacesAreTheMakersAndTheWakers(t *testing.T) {
 	check(t, err)
 
 	req := command("sleep")
-	for i := range mostPlaces {
+	for i := range boxes.MostPlaces {
 		req.ExtraEnv = append(req.ExtraEnv, "HOME=/many/"+strconv.Itoa(i))
 	}
 	_, err = w.Exec(ctx, ada, "two", req, forkbox.Stdio{})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/network"
 )
 
 func (w *netWorld) publish(ref string, p forkbox.Port) forkbox.Port {
@@ -135,7 +136,7 @@ func TestPublishRefuses(t *testing.T) {
 	check(t, err)
 	_, err = w.Publish(t.Context(), root, "roots", forkbox.Port{Box: 80, Host: 80})
 	check(t, err)
-	for i := range maxPorts {
+	for i := range network.MaxPorts {
 		w.publish("one", forkbox.Port{Box: 1 + i})
 	}
 	_, err = w.Publish(t.Context(), ada, "one", forkbox.Port{Box: 1000})

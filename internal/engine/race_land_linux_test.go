@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/core"
 )
 
 // What a race lands was checked. A merge with what reality changed since was
@@ -17,8 +18,8 @@ func TestLandingOfWhatWasJudgedMergesNothing(t *testing.T) {
 	_, err := l.Status(context.Background(), me, "one") // keeps what the file was
 	check(t, err)
 	land := func(spec forkbox.ApplySpec) (r forkbox.Receipt, err error) {
-		_, err = l.change(context.Background(), "apply", me, "one", func(ctx context.Context, h *handle, box *forkbox.Box) error {
-			r, err = l.landUnmerged(ctx, h, *box, me, spec)
+		_, err = l.core.Change(context.Background(), "apply", me, "one", func(ctx context.Context, h *core.Handle, box *forkbox.Box) error {
+			r, err = l.LandUnmerged(ctx, h, *box, me, spec)
 			return err
 		})
 		return r, err
@@ -33,8 +34,8 @@ func TestLandingOfWhatWasJudgedMergesNothing(t *testing.T) {
 	}
 	l.real("g", "another path is nothing that is merged\n")
 	l.box("two", "h", "new\n")
-	_, err = l.change(context.Background(), "apply", me, "two", func(ctx context.Context, h *handle, box *forkbox.Box) error {
-		_, err := l.landUnmerged(ctx, h, *box, me, forkbox.ApplySpec{})
+	_, err = l.core.Change(context.Background(), "apply", me, "two", func(ctx context.Context, h *core.Handle, box *forkbox.Box) error {
+		_, err := l.LandUnmerged(ctx, h, *box, me, forkbox.ApplySpec{})
 		return err
 	})
 	check(t, err)

@@ -75,7 +75,7 @@ func TestBoxesThatLostARace(t *testing.T) {
 	outcome := func(b forkbox.Box) retention.Outcome {
 		now, err := l.ledger.Box(context.Background(), b.ID)
 		check(t, err)
-		o, err := l.findOutcome(context.Background(), now)
+		o, err := l.FindOutcome(context.Background(), now)
 		check(t, err)
 		return o
 	}
@@ -86,7 +86,7 @@ func TestBoxesThatLostARace(t *testing.T) {
 	}
 	now, err := l.ledger.Box(context.Background(), lost.ID)
 	check(t, err)
-	if used, err := l.lastUsed(context.Background(), now); err != nil || used.Before(r.Created) || now.Stale != "won" {
+	if used, err := l.LastUsed(context.Background(), now); err != nil || used.Before(r.Created) || now.Stale != "won" {
 		t.Errorf("last used %s, landed %s, stale %q, %v", used, r.Created, now.Stale, err)
 	}
 	_, err = l.Undo(context.Background(), me, r.ID, UndoSpec{})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/bases"
 )
 
 // landings are what the daemon is killed at.
@@ -29,7 +30,7 @@ var landings = []struct {
 	}},
 	{"undo that is refused", func(l *lab) {
 		l.apply("one", forkbox.ApplySpec{})
-		if exists(l.reality + "/new") {
+		if bases.Exists(l.reality + "/new") {
 			os.WriteFile(l.reality+"/new", []byte("reality\n"), 0o644)
 		}
 		l.Undo(context.Background(), me, l.latest(), UndoSpec{})
@@ -250,7 +251,7 @@ func TestLandingsDoNotWaitForEachOther(t *testing.T) {
 func TestWaitingForRealityCanBeGivenUp(t *testing.T) {
 	l := newLab(t)
 	l.box("one", "f", "new\n")
-	release, err := l.holdReality(context.Background(), "test")
+	release, err := l.landingManager.HoldReality(context.Background(), "test")
 	check(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/shelf"
 )
 
 // interruption is something that a daemon is killed at, and what there was
@@ -43,7 +44,7 @@ func withKids(w *layeredWorld) {
 // stacked is about to have too many layers.
 func stacked(w *layeredWorld) {
 	w.create("one")
-	for i := range maxStack {
+	for i := range shelf.MaxStack {
 		w.write("one", fmt.Sprint(i))
 		w.save("one", fmt.Sprint("s", i))
 	}

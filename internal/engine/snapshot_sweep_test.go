@@ -44,7 +44,7 @@ func TestSweepSparesWhatIsForkedMeanwhile(t *testing.T) {
 			w.settle()
 			failed := errors.New("the sweep read nothing")
 			w.meanwhile = func() { failed = meanwhile(w) }
-			w.sweepSoon()
+			w.shelfManager.SweepSoon()
 			w.settle()
 			check(t, failed)
 			if _, err := w.shown(); err != nil {

@@ -117,21 +117,7 @@ func (w *layeredWorld) write(ref, word string) {
 func (w *layeredWorld) settle() {
 	w.t.Helper()
 	w.eventually("it settles", func() bool {
-		w.Engine.mu.Lock()
-		ops := w.ops
-		var held []*handle
-		for _, h := range w.handles {
-			held = append(held, h)
-		}
-		w.Engine.mu.Unlock()
-		for _, h := range held {
-			if len(h.turn) > 0 {
-				return false
-			}
-		}
-		w.Engine.shelf.mu.Lock()
-		defer w.Engine.shelf.mu.Unlock()
-		return ops == 0 && !w.Engine.shelf.sweeping && len(w.Engine.shelf.busy) == 0
+		return w.Engine.core.Still() && w.shelfManager.Still()
 	})
 }
 

@@ -18,7 +18,7 @@ func TestStats(t *testing.T) {
 	// Two seconds of processor in one of time are two processors.
 	measured := func(n int) {
 		m.with(func(m *machine) {
-			m.stats = forkbox.Stats{Time: w.clock.read().time, CPU: time.Duration(2*n) * time.Second, Memory: int64(n), Pids: 3}
+			m.stats = forkbox.Stats{Time: w.clock.read().Time, CPU: time.Duration(2*n) * time.Second, Memory: int64(n), Pids: 3}
 		})
 		w.eventually("it is measured", func() bool {
 			s, err := w.Stats(t.Context(), ada, "one", true)
@@ -30,7 +30,7 @@ func TestStats(t *testing.T) {
 	w.clock.pass(time.Second)
 	measured(2)
 	w.clock.pass(time.Second)
-	m.with(func(m *machine) { m.stats.Time, m.stats.CPU = w.clock.read().time, 6*time.Second })
+	m.with(func(m *machine) { m.stats.Time, m.stats.CPU = w.clock.read().Time, 6*time.Second })
 	s, err := w.Stats(t.Context(), ada, "one", false)
 	check(t, err)
 	if s.Now.Memory != 2 || s.Now.Disk != 4096 || s.Now.Inodes != 2 || s.Series != nil || s.CPU < 199 || s.CPU > 201 {
@@ -62,28 +62,6 @@ func TestStats(t *testing.T) {
 	}
 }
 
-func TestSeriesIsBounded(t *testing.T) {
-	file, now := t.TempDir()+"/series", day
-	s := series{file: file}
-	for n := range 3000 {
-		now = now.Add(5 * time.Second)
-		check(t, s.add(forkbox.Stats{Time: now, Memory: int64(n)}, now))
-	}
-	if all := s.all(now); len(all) < 720 || len(all) > 722 || all[len(all)-1].Memory != 2999 {
-		t.Errorf("%d samples", len(all))
-	}
-	// A crash cuts a line off, and the next engine goes on.
-	check(t, appendTo(file, []byte(`{"time":"2026-`)))
-	again := series{file: file}
-	if all := again.all(now); len(all) < 720 || len(all) > 722 || again.lines > 2000 {
-		t.Errorf("%d samples of %d lines", len(all), again.lines)
-	}
-	info, err := os.Stat(file)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
-	}
-}
-
 func TestHitsOfLimitsAreTold(t *testing.T) {
 	w := newGovernedWorld(newWorld(t))
 	b := w.make("one", forkbox.Limits{forkbox.Memory: 1 << 30})
@@ -100,23 +78,5 @@ func TestHitsOfLimitsAreTold(t *testing.T) {
 	})
 	if w.count("one", forkbox.EventOOM) != 1 {
 		t.Errorf("told of %v", w.events("one"))
-	}
-}
-
-func TestMeterLeavesMostOfTheTimeToOthers(t *testing.T) {
-	m := meter{at: day, cost: time.Second}
-	for _, c := range []struct {
-		after, age time.Duration
-		stale      bool
-	}{
-		{0, time.Second, false}, {5 * time.Second, time.Second, false}, {10 * time.Second, time.Second, true},
-		{5 * time.Second, 0, false}, {15 * time.Second, time.Minute, false}, {time.Minute, time.Minute, true},
-	} {
-		if got := m.stale(day.Add(c.after), c.age); got != c.stale {
-			t.Errorf("%+v: %v", c, got)
-		}
-	}
-	if m.cost = time.Millisecond; !m.stale(day, 0) {
-		t.Error("what is cheap is not measured anew")
 	}
 }

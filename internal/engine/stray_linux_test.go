@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/bases"
 )
 
 // unstow puts what a receipt keeps back to where the landing worked, as it is
@@ -77,7 +78,7 @@ func TestStrayIsWhatNoStoreHasTheReceiptOf(t *testing.T) {
 	}
 	_, err = mend(other, forkbox.DeleteStray)
 	check(t, err)
-	if exists(stray) || other.strayAt(stray, l.reality).Dir != "" {
+	if bases.Exists(stray) || other.strayAt(stray, l.reality).Dir != "" {
 		t.Error("it is still there")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/bases"
 )
 
 // What a sync left undecided is so again when the apply that decided it is
@@ -50,7 +51,7 @@ func TestUndoLeavesUndecidedWhatWasSo(t *testing.T) {
 	undecided("f", "g")
 	_, err = l.Apply(ctx, me, "one", forkbox.ApplySpec{})
 	wantCode(t, err, forkbox.Conflict)
-	if !exists(l.reality+"/f") || !exists(l.reality+"/g") {
+	if !bases.Exists(l.reality+"/f") || !bases.Exists(l.reality+"/g") {
 		t.Error("what was undecided was deleted")
 	}
 }
@@ -65,11 +66,11 @@ func TestUndecidedIsRecordedBeforeAnUndo(t *testing.T) {
 	check(t, l.ledger.UpdateBox(ctx, b))
 	r, err := l.Apply(ctx, me, "one", forkbox.ApplySpec{Conflict: forkbox.Theirs})
 	check(t, err)
-	open, err := l.unsettle(ctx, r)
+	open, err := l.Unsettle(ctx, r)
 	if err != nil || !slices.Equal(open, []string{l.reality + "/f"}) {
 		t.Fatalf("%q, %v", open, err)
 	}
-	again, err := l.unsettle(ctx, r) // after the crash: it is there already
+	again, err := l.Unsettle(ctx, r) // after the crash: it is there already
 	if err != nil || len(again) != 0 {
 		t.Errorf("%q, %v", again, err)
 	}

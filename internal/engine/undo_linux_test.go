@@ -141,7 +141,7 @@ func TestATornUndoKeepsWhatItSays(t *testing.T) {
 	mend := l.spoil(r, false)
 	t.Cleanup(func() { // it may lie outside of the test's own directory
 		mend()
-		config, err := l.landingConfig(r)
+		config, err := l.LandingConfig(r)
 		check(t, err)
 		defer config.Root.Close()
 		check(t, land.Expire(context.Background(), config))

@@ -117,7 +117,9 @@ func (w *world) exec(ref string) forkbox.Exec {
 	return x
 }
 
-func command(argv ...string) ExecRequest { return ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv}} }
+func command(argv ...string) ExecRequest {
+	return ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv}}
+}
 
 func (w *world) state(id string) forkbox.State {
 	w.t.Helper()

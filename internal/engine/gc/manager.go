@@ -1,0 +1,41 @@
+// Package gc is the engine's manager of what may go, what is left over and what
+// is lost: it measures and removes what has served its time, reports and mends what
+// applies or a crash left behind, and brings back what the ledger lost.
+package gc
+
+import (
+	"github.com/forkbox/forkbox/internal/engine/bases"
+	"github.com/forkbox/forkbox/internal/engine/boxes"
+	"github.com/forkbox/forkbox/internal/engine/changes"
+	"github.com/forkbox/forkbox/internal/engine/core"
+	"github.com/forkbox/forkbox/internal/engine/forks"
+	"github.com/forkbox/forkbox/internal/engine/landing"
+	"github.com/forkbox/forkbox/internal/engine/shelf"
+	"github.com/forkbox/forkbox/internal/retention"
+)
+
+// Config is what the manager is made of; see engine.Config.
+type Config struct {
+	Retention    retention.Policy
+	RetentionErr error
+}
+
+// Manager is safe for concurrent use.
+type Manager struct {
+	core    *core.Core
+	bases   *bases.Manager
+	shelf   *shelf.Manager
+	boxes   *boxes.Manager
+	changes *changes.Manager
+	landing *landing.Manager
+	forks   *forks.Manager
+
+	retention    retention.Policy
+	retentionErr error
+	outcomes     outcomes
+}
+
+// New makes a manager.
+func New(c *core.Core, ba *bases.Manager, sh *shelf.Manager, b *boxes.Manager, ch *changes.Manager, la *landing.Manager, f *forks.Manager, cfg Config) *Manager {
+	return &Manager{core: c, bases: ba, shelf: sh, boxes: b, changes: ch, landing: la, forks: f, retention: cfg.Retention, retentionErr: cfg.RetentionErr}
+}
