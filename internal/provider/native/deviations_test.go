@@ -99,7 +99,7 @@ func TestPromise8CgroupNamespacesReachNothing(t *testing.T) {
 	if !p.namespaces() {
 		return
 	}
-	modes := "" // without root it is the user's, who gave nobody else anything to change there
+	modes := "" // without root the files of the group are the user's own
 	if !p.rootless {
 		modes = "chmod 0666 memory.max && echo set a mode; chmod 0777 . && echo set the mode of all; "
 	}
