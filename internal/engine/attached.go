@@ -24,6 +24,7 @@ type attached struct {
 	known     forkbox.Box           // its record, as of the last change that matters here
 	pinned    bool
 	ending    *ending // the engine asked for it to end
+	atOnce    bool    // without a TERM that what runs in it could heed
 	idleSince time.Time
 	hits      hits          // of limits, that were told
 	told      []string      // notes of its execs
@@ -111,7 +112,7 @@ func (e *Engine) finish(h *handle, a *attached, id string, exit forkbox.Exit, ou
 		h.mu.Unlock()
 		return false
 	}
-	exit = x.sender.sent(a.ending.asked(x.ending.asked(exit)))
+	exit = x.sender.sent(a.asked(x.ending.asked(exit)))
 	ended := e.now()
 	x.exec.Ended, x.exec.Exit, x.exec.Output = &ended, &exit, out
 	exec, box := x.exec, a.known
@@ -135,6 +136,15 @@ func (e *Engine) finish(h *handle, a *attached, id string, exit forkbox.Exit, ou
 	close(x.done)
 	e.queue.poke()
 	return true
+}
+
+// asked is the exit of an exec whose box may have been asked to end. Where that is
+// killed at once nothing in it can give up: what has exited did so before.
+func (a *attached) asked(exit forkbox.Exit) forkbox.Exit {
+	if a.atOnce && exit.Cause == forkbox.CauseExited {
+		return exit
+	}
+	return a.ending.asked(exit)
 }
 
 // lookAfter is how long a box is idle before the bases of what it changed are

@@ -34,8 +34,8 @@ func (h *handle) ending(a *attached) *ending {
 	return a.ending
 }
 
-func (h *handle) setEnding(a *attached, why *ending) {
+func (h *handle) setEnding(a *attached, why *ending, atOnce bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	a.ending = why
+	a.ending, a.atOnce = why, atOnce
 }

@@ -134,10 +134,10 @@ func (e *Engine) haltFor(ctx context.Context, h *handle, a *attached, box *forkb
 
 // end ends an instance and its execs. The caller has the box's turn.
 func (e *Engine) end(ctx context.Context, h *handle, a *attached, grace time.Duration, why ending) error {
-	h.setEnding(a, &why)
+	h.setEnding(a, &why, grace == 0)
 	grace = e.unpaused(ctx, h, a, grace)
 	if err := a.instance.Stop(ctx, grace); err != nil {
-		h.setEnding(a, nil)
+		h.setEnding(a, nil, false)
 		return err
 	}
 	select { // the last exits arrive before the instance is done

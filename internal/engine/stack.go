@@ -118,9 +118,9 @@ func (e *Engine) fell(ctx context.Context, h *handle, a *attached, box *forkbox.
 		return e.halt(ctx, h, a, box, 0)
 	}
 	why := ending{cause: forkbox.CauseStopped}
-	h.setEnding(a, &why)
+	h.setEnding(a, &why, true)
 	if err := i.Abandon(); err != nil {
-		h.setEnding(a, nil)
+		h.setEnding(a, nil, false)
 		return err
 	}
 	h.rest = func() {
