@@ -119,7 +119,7 @@ func (e *Engine) publish(a *attached, box forkbox.Box, p forkbox.Port) (forkbox.
 	if e.ports == nil {
 		return p, noPorts(op)
 	}
-	dial, err := e.dialer(op, a)
+	dial, err := e.dialer(op, a, box.Name)
 	if err != nil {
 		return p, err
 	}

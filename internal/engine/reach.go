@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -39,7 +40,7 @@ func (e *Engine) URL(ctx context.Context, who forkbox.Owner, ref string, port in
 	if err != nil {
 		return "", err
 	}
-	dial, err := e.dialer(op, a)
+	dial, err := e.dialer(op, a, box.Name)
 	if err != nil {
 		return "", err
 	}
@@ -90,18 +91,22 @@ func (e *Engine) awake(ctx context.Context, op string, h *handle, box *forkbox.B
 	return a, err
 }
 
-// dialer connects to ports of a box.
-func (e *Engine) dialer(op string, a *attached) (Dial, error) {
+// dialer connects to ports of a box. What answers in the box does not know its
+// name.
+func (e *Engine) dialer(op string, a *attached, name string) (Dial, error) {
 	n, ok := a.instance.(forkbox.Networked)
 	if !ok {
 		return nil, e.notNetworked(op)
 	}
-	return n.Dial, nil
+	return func(ctx context.Context, port int) (net.Conn, error) {
+		conn, err := n.Dial(ctx, port)
+		return conn, nameBox(err, name)
+	}, nil
 }
 
 // knock tries until somebody opens.
 func (e *Engine) knock(ctx context.Context, op string, box forkbox.Box, a *attached, port int) error {
-	dial, err := e.dialer(op, a)
+	dial, err := e.dialer(op, a, box.Name)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,11 @@ func (e *Engine) Stats(ctx context.Context, who forkbox.Owner, ref string, serie
 		return forkbox.BoxStats{}, err
 	}
 	s, err := e.statsOf(ctx, box, true)
-	if !series {
+	switch {
+	case !series:
 		s.Series = nil
+	case s.Series == nil:
+		s.Series = []forkbox.Stats{} // asked for, and nothing was measured
 	}
 	return s, forkbox.Wrap("measure box", err)
 }
