@@ -106,7 +106,7 @@ func TestPromise8CgroupNamespacesReachNothing(t *testing.T) {
 	got := try("mount -t cgroup2 none /tmp && cd /tmp || exit; echo mounted; mkdir below && echo made a group; " + modes +
 		"chown 1 memory.max && echo set an owner; " +
 		"for f in *; do for v in max 0 1 100 threaded; do case $f in " +
-		"cgroup.procs|cgroup.threads|cgroup.subtree_control|memory.oom.group|memory.reclaim) ;; *) sh -c \"echo $v >$f\" && echo wrote to $f;; esac; done; done; " +
+		"cgroup.procs|cgroup.threads|cgroup.subtree_control|memory.oom.group|memory.reclaim) ;; *) echo $v >$f && echo wrote to $f;; esac; done; done; " +
 		"find . -mindepth 1 -type d; cat memory.max")
 	if got != "mounted\nmax" {
 		t.Errorf("in its own group a box could: %s", got)
