@@ -51,6 +51,7 @@ type BoxStats struct {
 	Policy Policy  `json:"policy,omitempty"`
 	Now    Stats   `json:"now"`
 	CPU    float64 `json:"cpu_percent"` // of one processor, between the last two samples
-	// Series is what was measured in the last hour, the oldest first.
-	Series []Stats `json:"series,omitempty"`
+	// Series is what was measured in the last hour, the oldest first; nil where it
+	// was not asked for.
+	Series []Stats `json:"series,omitzero"`
 }

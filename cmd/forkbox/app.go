@@ -93,9 +93,9 @@ box and nothing else.`,
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+	root.SetFlagErrorFunc(func(verb *cobra.Command, err error) error {
 		a.json = asksJSON(a.args) // the flag may stand after the one that is wrong
-		return err
+		return flagError(verb, err)
 	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document; errors are JSON on stderr")
 	root.AddGroup(

@@ -35,6 +35,25 @@ func (a *app) ask(question string) string {
 	return strings.ToLower(strings.TrimSpace(line))
 }
 
+// askUnlessInterrupted is ask for who has something to say after a ctrl-C: that
+// is no answer, and does not end the program.
+func (a *app) askUnlessInterrupted(question string) (answer string, interrupted bool) {
+	caught := make(chan os.Signal, 1)
+	if !signal.Ignored(os.Interrupt) {
+		signal.Notify(caught, os.Interrupt)
+		defer signal.Stop(caught)
+	}
+	answered := make(chan string, 1)
+	go func() { answered <- a.ask(question) }()
+	select {
+	case answer := <-answered:
+		return answer, false
+	case <-caught: // what reads goes on reading, until the program ends
+		fmt.Fprintln(a.stderr)
+		return "", true
+	}
+}
+
 // agree takes anything but a clear yes for no.
 func (a *app) agree(question string) bool {
 	answer := a.ask(question + " [y/N]")

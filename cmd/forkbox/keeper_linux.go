@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -126,6 +127,9 @@ func (k *keeper) StoreStatus(context.Context) (client.Store, error) {
 // StoreInit makes a pool. The next daemon keeps boxes in it: this one ends when
 // it has answered.
 func (k *keeper) StoreInit(ctx context.Context, size int64) (client.Store, error) {
+	if err := k.noBoxes(ctx, "make the pool"); err != nil {
+		return client.Store{}, err
+	}
 	k.provider.DropSpares()
 	if err := pool.Init(ctx, k.home, size); err != nil {
 		return client.Store{}, err
@@ -160,6 +164,9 @@ func (k *keeper) StoreRemove(ctx context.Context) error {
 	if k.pool == nil {
 		return nil
 	}
+	if err := k.noBoxes(ctx, "remove the pool"); err != nil {
+		return err
+	}
 	k.provider.DropSpares()
 	if err := pool.Remove(ctx, k.home); err != nil {
 		return err
@@ -167,6 +174,25 @@ func (k *keeper) StoreRemove(ctx context.Context) error {
 	k.pool = nil
 	retire()
 	return nil
+}
+
+// noBoxes refuses by name what the pool, which knows only their ids, would refuse
+// as well.
+func (k *keeper) noBoxes(ctx context.Context, op string) error {
+	boxes, err := k.ledger.Boxes(ctx, nil)
+	if err != nil || len(boxes) == 0 {
+		return err
+	}
+	const few = 3
+	var names []string
+	for _, box := range boxes[:min(few, len(boxes))] {
+		names = append(names, box.Name)
+	}
+	if len(boxes) > few {
+		names = append(names, "…")
+	}
+	return forkbox.Errorf(forkbox.Busy, op, "the store has boxes: %s", strings.Join(names, ", ")).
+		Hint("forkbox ls lists them, forkbox rm removes them; or use another directory (FORKBOX_HOME)")
 }
 
 func noPool(op string) error {

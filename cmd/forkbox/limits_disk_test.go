@@ -109,7 +109,7 @@ func TestPool(t *testing.T) {
 	onPool(t, func(w *limitWorld) {
 		box := w.create("kept", "").ID
 		w.write(box, "kept")
-		w.refused([]string{"box"}, "store", "rm")
+		w.refused([]string{"the store has boxes: kept"}, "store", "rm")
 		w.must("store", "grow", "--size", "1500m")
 		w.restart()
 		if text := w.read(box); text != "kept" {

@@ -71,7 +71,7 @@ type runner struct {
 	exec execFlags
 
 	apply, keep, discard, quiet bool
-	asked                       bool
+	asked, interrupted          bool // at the question
 }
 
 // runResult is the document of run --json.

@@ -36,6 +36,9 @@ func (r *runner) conclude(ctx context.Context, c *client.Client, signals *signal
 	if failed != nil {
 		return failed
 	}
+	if r.interrupted {
+		return interrupted
+	}
 	return exitOf(result.Exec)
 }
 

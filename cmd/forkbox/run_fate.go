@@ -43,7 +43,9 @@ func (r *runner) askFate(some bool) fate {
 	if !some {
 		question = "keep or discard? [k/d] (keep)"
 	}
-	switch answer := r.ask(question); {
+	var answer string
+	answer, r.interrupted = r.askUnlessInterrupted(question)
+	switch {
 	case some && (answer == "a" || answer == "apply"):
 		return applyIt
 	case answer == "d" || answer == "discard":

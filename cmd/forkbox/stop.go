@@ -9,25 +9,25 @@ import (
 )
 
 func (a *app) stopVerb() *cobra.Command {
-	var grace time.Duration
+	var grace graceFlag
 	cmd := &cobra.Command{
 		Use:   "stop [-t D] BOX…",
 		Short: "End everything that runs in a box",
 		Long: `End every process in a box: TERM, a grace, KILL. The box is then at rest: it keeps
 its changes and costs nothing else.`,
-		Example:           "  forkbox stop try\n  forkbox stop -t 0s try other",
+		Example:           "  forkbox stop try\n  forkbox stop -t 5 try other",
 		Args:              needs(1, "a box: forkbox stop BOX…"),
 		ValidArgsFunction: a.completeBoxes(0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var wait *time.Duration
-			if cmd.Flags().Changed("time") {
-				wait = &grace
+			if grace.set {
+				wait = &grace.span
 			}
 			c := a.client()
 			return a.eachBox(args, "stopping", func(ref string) (forkbox.Box, error) { return c.Stop(cmd.Context(), ref, wait) })
 		},
 	}
-	cmd.Flags().DurationVarP(&grace, "time", "t", 0, "grace between TERM and KILL (default: the daemon's)")
+	cmd.Flags().VarP(&grace, "time", "t", "grace between TERM and KILL (default: the daemon's)")
 	return cmd
 }
 

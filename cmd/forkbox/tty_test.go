@@ -156,6 +156,22 @@ func TestRunAsksOnATerminal(t *testing.T) {
 	}
 }
 
+// TestCtrlCAtTheQuestion keeps the box, says so, and leaves the terminal as it
+// was.
+func TestCtrlCAtTheQuestion(t *testing.T) {
+	c := onTerminal(t, "run", "--name", "box1", "--", "sh", "-c", "echo x > /tmp/forkbox-test")
+	c.expect("keep or discard?")
+	c.press("a\x03") // what was typed before it is no answer
+	c.expect("kept. Look: forkbox diff --all box1")
+	if code := c.exit(); code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	after, err := term.GetState(int(c.tty.Fd()))
+	if err != nil || *after != *c.was {
+		t.Errorf("the terminal is not as before: %v", err)
+	}
+}
+
 // A window that changes its size tells the command.
 func TestResize(t *testing.T) {
 	c := onTerminal(t, "run", "--discard", "--", "bash", "-c", `trap 'stty size; exit' WINCH; echo go; while :; do sleep 0.05; done`)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -17,6 +18,35 @@ func TestExitSaysWhoDidIt(t *testing.T) {
 	for _, x := range []forkbox.Exec{signalled, killed, stopped} {
 		if exit := w.wait(x); exit.By != "user ada" {
 			t.Errorf("exec %s: %+v", x.ID, exit)
+		}
+	}
+}
+
+// TestExitOfWhatEndedJustBeforeItsBox: what exits while its box is killed has done
+// so by itself, unless it was asked to first.
+func TestExitOfWhatEndedJustBeforeItsBox(t *testing.T) {
+	now, soon := time.Duration(0), time.Second
+	for name, c := range map[string]struct {
+		end  func(w *world) error
+		want forkbox.Cause
+	}{
+		"removed":         {func(w *world) error { return w.Remove(t.Context(), ada, "one", true) }, forkbox.CauseExited},
+		"stopped at once": {func(w *world) error { _, err := w.Stop(t.Context(), ada, "one", &now); return err }, forkbox.CauseExited},
+		"asked to end":    {func(w *world) error { _, err := w.Stop(t.Context(), ada, "one", &soon); return err }, forkbox.CauseStopped},
+	} {
+		w := newWorld(t)
+		w.create("one")
+		x := w.exec("one")
+		var got forkbox.Exec
+		w.host.onStop = func(m *machine) {
+			m.exit(x.ID, forkbox.Exit{Code: 7, Cause: forkbox.CauseExited})
+			var err error
+			got, err = w.ledger.Exec(t.Context(), x.Box, x.ID) // it goes with the box
+			check(t, err)
+		}
+		check(t, c.end(w))
+		if exit := got.Exit; exit == nil || exit.Code != 7 || exit.Cause != c.want {
+			t.Errorf("%s: %+v, want %s", name, exit, c.want)
 		}
 	}
 }

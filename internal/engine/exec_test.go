@@ -200,6 +200,10 @@ func TestHintsNameTheBox(t *testing.T) {
 	if errors.As(err, &e); !slices.Contains(e.Hints, "put it after two dashes: forkbox exec one -- COMMAND") {
 		t.Errorf("hints are %q", e.Hints)
 	}
+	err = core.NameBox(forkbox.Errorf(forkbox.Unavailable, "connect", "no").Hint("forkbox wait BOX --port 80"), "one")
+	if errors.As(err, &e); !slices.Equal(e.Hints, []string{"forkbox wait one --port 80"}) {
+		t.Errorf("hints are %q", e.Hints)
+	}
 	any := "free some: forkbox gc, or forkbox rm BOX"
 	err = core.NameBox(forkbox.Errorf(forkbox.Denied, "apply", "no").Hint("leave it out: forkbox apply BOX PATH…").Hint("%s", any), "one")
 	if errors.As(err, &e); !slices.Equal(e.Hints, []string{"leave it out: forkbox apply one PATH…", any}) {

@@ -23,6 +23,7 @@ type host struct {
 	gov       fakeGovernor
 	plain     bool                   // instances have no network of their own
 	mayExec   func(box string) error // asked before each exec, if there
+	onStop    func(*machine)         // called while an instance is stopped
 	supports  map[forkbox.Net]error  // networks that cannot be given
 }
 
@@ -277,6 +278,9 @@ func (i fakeInstance) Processes(context.Context) ([]forkbox.Process, error) {
 func (i fakeInstance) Stop(context.Context, forkbox.Grace) error {
 	if err := i.p.act("stop", func() error { return nil }); err != nil {
 		return err
+	}
+	if i.p.onStop != nil {
+		i.p.onStop(i.machine)
 	}
 	i.die(true)
 	return i.p.fuse.step(func() error { return nil })

@@ -53,7 +53,7 @@ func TestStats(t *testing.T) {
 		t.Errorf("at rest: %+v, %v", s, err)
 	}
 	w.clock.pass(2 * time.Hour)
-	if s, err = w.Stats(t.Context(), ada, "one", true); err != nil || len(s.Series) != 0 {
+	if s, err = w.Stats(t.Context(), ada, "one", true); err != nil || s.Series == nil || len(s.Series) != 0 {
 		t.Errorf("an hour is over: %+v, %v", s, err)
 	}
 	check(t, w.Remove(t.Context(), ada, "one", false))

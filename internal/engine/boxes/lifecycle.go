@@ -86,6 +86,7 @@ func (m *Manager) haltFor(ctx context.Context, h *core.Handle, a *core.Attached,
 
 // End ends an instance and its execs. The caller has the box's turn.
 func (m *Manager) End(ctx context.Context, h *core.Handle, a *core.Attached, grace time.Duration, why core.Ending) error {
+	why.AtOnce = grace == 0
 	h.SetEnding(a, &why)
 	grace = m.limits.ResumeToStop(ctx, h, a, grace)
 	if err := a.Instance.Stop(ctx, grace); err != nil {

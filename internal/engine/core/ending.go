@@ -9,6 +9,9 @@ type Ending struct {
 	Cause forkbox.Cause
 	By    string
 	Why   string
+	// AtOnce says that it is killed without a TERM that it could heed: what has
+	// exited did so before.
+	AtOnce bool
 }
 
 func ByUser(who forkbox.Owner) string { return "user " + who.Name }
@@ -21,7 +24,7 @@ const ByForkbox = "forkbox"
 func (w *Ending) Asked(exit forkbox.Exit) forkbox.Exit {
 	gaveUp := exit.Cause == forkbox.CauseExited && exit.Code != 0
 	killed := exit.Cause == forkbox.CauseSignalled || exit.Cause == forkbox.CauseStopped
-	if w == nil || !killed && !gaveUp {
+	if w == nil || !killed && !gaveUp || gaveUp && w.AtOnce {
 		return exit
 	}
 	exit.Cause, exit.By = w.Cause, OrElse(w.By, exit.By)

@@ -7,7 +7,7 @@ import (
 )
 
 func TestEndingsAndSignals(t *testing.T) {
-	ttl := &Ending{forkbox.CauseTTL, ByForkbox, "time"}
+	ttl := &Ending{Cause: forkbox.CauseTTL, By: ByForkbox, Why: "time"}
 	for _, c := range []struct {
 		why  *Ending
 		exit forkbox.Exit

@@ -96,7 +96,7 @@ func NameBox(err error, name string) error {
 		return err
 	}
 	for i, hint := range e.Hints {
-		for _, verb := range []string{"apply", "exec", "set"} {
+		for _, verb := range []string{"apply", "exec", "set", "wait"} {
 			hint = strings.ReplaceAll(hint, "forkbox "+verb+" BOX ", "forkbox "+verb+" "+name+" ")
 		}
 		e.Hints[i] = hint

@@ -28,8 +28,11 @@ func (m *Manager) Stats(ctx context.Context, who forkbox.Owner, ref string, seri
 		return forkbox.BoxStats{}, err
 	}
 	s, err := m.statsOf(ctx, box, true)
-	if !series {
+	switch {
+	case !series:
 		s.Series = nil
+	case s.Series == nil:
+		s.Series = []forkbox.Stats{} // asked for, and nothing was measured
 	}
 	return s, forkbox.Wrap("measure box", err)
 }

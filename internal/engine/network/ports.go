@@ -121,7 +121,7 @@ func (m *Manager) publish(a *core.Attached, box forkbox.Box, p forkbox.Port) (fo
 	if m.ports == nil {
 		return p, noPorts(op)
 	}
-	dial, err := m.dialer(op, a)
+	dial, err := m.dialer(op, a, box.Name)
 	if err != nil {
 		return p, err
 	}

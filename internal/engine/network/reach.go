@@ -3,6 +3,7 @@ package network
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -40,7 +41,7 @@ func (m *Manager) URL(ctx context.Context, who forkbox.Owner, ref string, port i
 	if err != nil {
 		return "", err
 	}
-	dial, err := m.dialer(op, a)
+	dial, err := m.dialer(op, a, box.Name)
 	if err != nil {
 		return "", err
 	}
@@ -91,18 +92,22 @@ func (m *Manager) awake(ctx context.Context, op string, h *core.Handle, box *for
 	return a, err
 }
 
-// dialer connects to ports of a box.
-func (m *Manager) dialer(op string, a *core.Attached) (Dial, error) {
+// dialer connects to ports of a box. What answers in the box does not know its
+// name.
+func (m *Manager) dialer(op string, a *core.Attached, name string) (Dial, error) {
 	n, ok := a.Instance.(forkbox.Networked)
 	if !ok {
 		return nil, m.notNetworked(op)
 	}
-	return n.Dial, nil
+	return func(ctx context.Context, port int) (net.Conn, error) {
+		conn, err := n.Dial(ctx, port)
+		return conn, core.NameBox(err, name)
+	}, nil
 }
 
 // knock tries until a connection is accepted.
 func (m *Manager) knock(ctx context.Context, op string, box forkbox.Box, a *core.Attached, port int) error {
-	dial, err := m.dialer(op, a)
+	dial, err := m.dialer(op, a, box.Name)
 	if err != nil {
 		return err
 	}

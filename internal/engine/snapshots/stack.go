@@ -52,7 +52,7 @@ func (m *Manager) killAll(ctx context.Context, h *core.Handle, a *core.Attached,
 	if !ok || box.Pinned || h.Rest != nil { // pinned: it is started again at once
 		return m.boxes.Halt(ctx, h, a, box, 0)
 	}
-	why := core.Ending{Cause: forkbox.CauseStopped}
+	why := core.Ending{Cause: forkbox.CauseStopped, AtOnce: true}
 	h.SetEnding(a, &why)
 	if err := i.Abandon(); err != nil {
 		h.SetEnding(a, nil)

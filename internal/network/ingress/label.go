@@ -44,7 +44,7 @@ func (l labels) of(box forkbox.Box, used func(string) bool) (string, error) {
 		}
 	}
 	return "", forkbox.Errorf(forkbox.Invalid, opURL, "box %q has no name that a URL could have", box.Name).
-		Hint("publish the port instead: forkbox port BOX PORT")
+		Hint("publish the port instead: forkbox port %s PORT", box.Name)
 }
 
 // candidates are what a box could be called, the best first. Its id fits always
