@@ -36,14 +36,19 @@ type Syncing struct {
 type StoredBox struct {
 	Box
 	Bookkeeping
+	// StaleBy is in records from before Box.Stale had the receipt.
+	StaleBy string `json:"stale_by,omitempty"`
 }
 
 // Stored is the box as it is kept.
-func (b Box) Stored() StoredBox { return StoredBox{b, b.Bookkeeping} }
+func (b Box) Stored() StoredBox { return StoredBox{Box: b, Bookkeeping: b.Bookkeeping} }
 
 // Restored is the box that was kept.
 func (s StoredBox) Restored() Box {
 	s.Box.Bookkeeping = s.Bookkeeping
+	if s.Stale != nil && s.Stale.Receipt == "" {
+		s.Stale.Receipt = s.StaleBy
+	}
 	return s.Box
 }
 

@@ -76,11 +76,9 @@ type Box struct {
 	Places Strings `json:"places,omitempty"`
 	// Pinned keeps it running when it is idle: `forkbox start` sets it.
 	Pinned bool `json:"pinned,omitempty"`
-	// Stale says which other box landed a path that this one changed as well:
-	// `forkbox sync` brings it up to date.
-	Stale string `json:"stale,omitempty"`
-	// StaleBy is the receipt of that landing.
-	StaleBy string `json:"stale_by,omitempty"`
+	// Stale says which other box landed what this one changed as well; nil where
+	// none did.
+	Stale *Staleness `json:"stale,omitempty"`
 	// Unresolved are paths where reality and the box differ in a way that
 	// sync could not merge; apply refuses them until somebody decides.
 	Unresolved Strings `json:"unresolved,omitempty"`

@@ -215,7 +215,7 @@ func (e *Engine) outcome(ctx context.Context, b forkbox.Box, used time.Time) (re
 	e.outcomes.mu.Lock()
 	known, ok := e.outcomes.known[b.ID]
 	e.outcomes.mu.Unlock()
-	if ok && known.used.Equal(used) && known.outcome == retention.Unreviewed && !b.Discarded && b.StaleBy == "" {
+	if ok && known.used.Equal(used) && known.outcome == retention.Unreviewed && !b.Discarded && b.Stale == nil {
 		return known.outcome, nil
 	}
 	o, err := e.findOutcome(ctx, b)

@@ -102,27 +102,28 @@ func (e *Engine) Supersede(ctx context.Context, who forkbox.Owner, boxes []strin
 	if err != nil {
 		return err
 	}
+	lost := forkbox.Staleness{Receipt: r.ID, Box: r.BoxName, Lost: true}
 	for _, id := range boxes {
 		box, err := e.ledger.Box(ctx, id)
-		if isNotFound(err) || err == nil && (box.Owner.UID != who.UID || box.ID == r.Box || box.StaleBy == r.ID && box.Stale == r.BoxName) {
+		if isNotFound(err) || err == nil && (box.Owner.UID != who.UID || box.ID == r.Box || box.Stale != nil && *box.Stale == lost) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		e.updateBox(ctx, id, func(b *forkbox.Box) { b.Stale, b.StaleBy = r.BoxName, r.ID })
+		e.updateBox(ctx, id, func(b *forkbox.Box) { b.Stale = &lost })
 	}
 	return nil
 }
 
 // lostTo is the receipt of the box of the same race that landed instead of one.
-// Boxes that are stale because another landed some path have a sentence there.
+// Boxes that are stale because another landed some path have not lost by that.
 func (e *Engine) lostTo(ctx context.Context, b forkbox.Box) (forkbox.Receipt, bool) {
-	if b.Race == "" || b.StaleBy == "" {
+	if b.Race == "" || b.Stale == nil || !b.Stale.Lost {
 		return forkbox.Receipt{}, false
 	}
-	r, err := e.ledger.Receipt(ctx, b.StaleBy)
-	return r, err == nil && r.BoxName == b.Stale && r.Undone.IsZero()
+	r, err := e.ledger.Receipt(ctx, b.Stale.Receipt)
+	return r, err == nil && r.BoxName == b.Stale.Box && r.Undone.IsZero()
 }
 
 func (e *Engine) isLost(ctx context.Context, b forkbox.Box) bool {

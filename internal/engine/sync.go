@@ -303,7 +303,7 @@ func (e *Engine) forgetReality(ctx context.Context, h *handle, box *forkbox.Box)
 // should the record not be written.
 func (s *syncing) moveFence(ctx context.Context) error {
 	box := *s.box
-	box.Base.Fence, box.Stale, box.StaleBy, box.Unresolved = s.result.Fence, "", "", nil
+	box.Base.Fence, box.Stale, box.Unresolved = s.result.Fence, nil, nil
 	for _, c := range s.result.Conflicts {
 		box.Unresolved = append(box.Unresolved, c.Path)
 	}

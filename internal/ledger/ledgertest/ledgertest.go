@@ -75,7 +75,7 @@ func Box(id, name string, uid int) forkbox.Box {
 		Net:   forkbox.NetPolicy, Network: network(), Dir: "/src/a b", Created: made,
 		Env:          []string{"PATH=/bin", "ODD=a\nb \"c\" é", "RAW=\xff\x00"},
 		AllowSecrets: []string{"GITHUB_TOKEN"}, Pinned: true, Note: "a note",
-		Stale: "other landed /a", StaleBy: "r1", Unresolved: []string{"/b"},
+		Stale: &forkbox.Staleness{Receipt: "r1", Box: "other", Path: "/a", Lost: true}, Unresolved: []string{"/b"},
 		Layers: []string{"l2", "l1"}, Store: "overlay", Parent: "s1", ParentBox: "bbbbbbbbbbbb", Kept: true,
 		Race: "r1", Approach: "dep",
 		At: "s2", Lineage: []forkbox.Ancestor{{Box: "bbbbbbbbbbbb", Until: made}}, Discarded: true,
