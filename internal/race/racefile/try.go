@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/strictyaml"
 )
 
 // Try reads an approach as --try has it: NAME=COMMAND, or a command alone, to
@@ -18,9 +19,9 @@ func Try(arg string) (forkbox.Approach, error) {
 	}
 	switch {
 	case named && name == "" && strings.HasPrefix(arg, "="):
-		return forkbox.Approach{}, forkbox.Errorf(forkbox.Invalid, op, "there is no name before the = in %q", clip(arg))
+		return forkbox.Approach{}, forkbox.Errorf(forkbox.Invalid, op, "there is no name before the = in %q", strictyaml.Clip(arg))
 	case strings.TrimSpace(run) == "":
-		return forkbox.Approach{}, forkbox.Errorf(forkbox.Invalid, op, "%q has no command", clip(arg)).Hint("for example --try 'dep=npm update left-pad'")
+		return forkbox.Approach{}, forkbox.Errorf(forkbox.Invalid, op, "%q has no command", strictyaml.Clip(arg)).Hint("for example --try 'dep=npm update left-pad'")
 	}
 	a := forkbox.Approach{Name: name, Steps: []forkbox.Command{{Run: run}}}
 	checked := a
@@ -42,7 +43,7 @@ func refusedTry(arg, name string, err error) error {
 	bad := forkbox.Errorf(forkbox.Invalid, "understand --try", "%s", e.Items[0].Why)
 	bad.Hints = e.Hints
 	if strings.HasSuffix(e.Items[0].Path, ".name") {
-		bad.Hint("if %s is a variable, name the approach before it: --try 'NAME=%s'", clip(name), clip(arg))
+		bad.Hint("if %s is a variable, name the approach before it: --try 'NAME=%s'", strictyaml.Clip(name), strictyaml.Clip(arg))
 	}
 	return bad
 }

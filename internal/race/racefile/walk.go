@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/forkbox/forkbox/internal/strictyaml"
 )
 
 // field reads the value of a key into the part of the race that is at.
@@ -33,46 +35,47 @@ func (p *page) mapping(n *yaml.Node, at string, known map[string]field) bool {
 }
 
 func (p *page) unknown(key *yaml.Node, at string, known []string) {
-	why := fmt.Sprintf("%q is not something it knows", clip(key.Value))
+	why := fmt.Sprintf("%q is not something it knows", strictyaml.Clip(key.Value))
 	if near := nearest(key.Value, known); near != "" {
 		why += fmt.Sprintf("; is %q meant?", near)
 	}
 	p.fault(key.Line, at, "%s", why).hint("the keys there are %s", strings.Join(known, ", "))
 }
 
-// pairs are what is in a mapping, with what it merges by "<<". The library would
-// let a key be there twice; people then read the one and the program the other.
+// pairs are what is in a mapping, with what it merges by "<<". Keys may be
+// aliases.
 func (p *page) pairs(n *yaml.Node, at string) (list []pair, ok bool) {
-	n, ok = p.real(n, at)
-	if !ok || n.Kind != yaml.MappingNode || n.ShortTag() != "!!map" {
-		if ok {
-			p.fault(n.Line, at, "there should be \"key: value\" lines")
-		}
+	if n, ok = p.real(n, at); !ok {
+		return nil, false
+	}
+	if !strictyaml.IsMapping(n) {
+		p.faulty(strictyaml.NoMapping(n), at)
 		return nil, false
 	}
 	seen := map[string]bool{}
 	var merged []*yaml.Node
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, ok := p.real(n.Content[i], at)
+	follow := func(key *yaml.Node) (*yaml.Node, bool) { key, ok = p.real(key, at); return key, ok }
+	for x, fault := range strictyaml.Pairs(n, follow) {
 		switch {
-		case !ok:
-			return list, false
-		case key.Kind != yaml.ScalarNode:
-			p.fault(key.Line, at, "a key is a plain word")
-		case key.ShortTag() == "!!merge":
-			merged = append(merged, n.Content[i+1])
-		case seen[key.Value]:
-			p.fault(key.Line, at, "%q is there twice", clip(key.Value))
+		case fault != nil:
+			p.faulty(fault, at)
+		case x.IsMerge():
+			merged = append(merged, x.Value)
 		default:
-			seen[key.Value] = true
-			list = append(list, pair{key, n.Content[i+1]})
+			seen[x.Key.Value] = true
+			list = append(list, pair{x.Key, x.Value})
 		}
+	}
+	if !ok {
+		return list, false
 	}
 	for _, m := range merged {
 		list = append(list, p.merge(m, at, seen)...)
 	}
 	return list, true
 }
+
+func (p *page) faulty(f *strictyaml.Fault, at string) { p.fault(f.Line, at, "%s", f.Why) }
 
 // merge are the pairs of a mapping, or of a list of them, whose keys were not
 // seen yet. What is merged merges nothing itself.
@@ -107,14 +110,14 @@ func (p *page) merge(n *yaml.Node, at string, seen map[string]bool) (list []pair
 // that makes sense; no value at all is an empty list.
 func (p *page) items(n *yaml.Node, at string, single bool, each field) {
 	n, ok := p.real(n, at)
-	if !ok || isNull(n) {
+	if !ok || strictyaml.IsNull(n) {
 		return
 	}
 	if single && (n.Kind == yaml.ScalarNode || n.Kind == yaml.MappingNode) {
 		each(n, at+"[0]")
 		return
 	}
-	if n.Kind != yaml.SequenceNode || n.ShortTag() != "!!seq" {
+	if !strictyaml.IsList(n) {
 		p.fault(n.Line, at, "there should be a list").hint("a list is [one, another], or a line with \"- \" for each")
 		return
 	}
@@ -123,12 +126,4 @@ func (p *page) items(n *yaml.Node, at string, single bool, each field) {
 		p.lines[place] = item.Line
 		each(item, place)
 	}
-}
-
-func clip(text string) string {
-	const most = 60
-	if len(text) > most {
-		return text[:most] + "…"
-	}
-	return text
 }
