@@ -3,6 +3,8 @@ package gate
 import (
 	"bytes"
 	"errors"
+
+	"github.com/forkbox/forkbox/internal/network/tlshello"
 )
 
 // classify tells what some first bytes are the beginning of. What is plain stays
@@ -11,9 +13,9 @@ func classify(head []byte) first {
 	switch {
 	case len(head) == 0:
 		return first{}
-	case head[0] == recordHandshake:
+	case head[0] == tlshello.RecordHandshake:
 		return classifyTLS(head)
-	case head[0] == recordAlert || head[0] == recordCipher:
+	case head[0] == tlshello.RecordAlert || head[0] == tlshello.RecordCipher:
 		return classifyPrelude(head)
 	case head[0]&0x80 != 0 && head[0] != 0x85 && head[0] != 0xa0:
 		return classifyOld(head)
@@ -24,7 +26,7 @@ func classify(head []byte) first {
 func classifyTLS(head []byte) first {
 	name, err := helloName(head)
 	switch {
-	case errors.Is(err, errMore):
+	case errors.Is(err, tlshello.ErrMore):
 		return first{}
 	case err != nil:
 		return first{kind: odd, why: "its TLS handshake is malformed: " + err.Error()}

@@ -3,6 +3,8 @@ package gate
 import (
 	"slices"
 	"time"
+
+	"github.com/forkbox/forkbox/internal/network/tlshello"
 )
 
 // kind is what a client speaks, as far as its first bytes tell.
@@ -81,7 +83,7 @@ func glance(conn *boxConn) (first, error) {
 // likely says whether some first bytes are those of most clients that say whom
 // they want to reach.
 func likely(head []byte) bool {
-	if len(head) == 0 || head[0] == recordHandshake {
+	if len(head) == 0 || head[0] == tlshello.RecordHandshake {
 		return true
 	}
 	for _, method := range []string{"GET ", "POST ", "PUT ", "HEAD ", "DELETE ", "OPTIONS ", "PATCH ", "CONNECT "} {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/network/tlshello"
 )
 
 // say sends pieces to an echo, each once the one before has come back, and gives
@@ -134,7 +135,7 @@ type changedSecond struct {
 }
 
 func (c *changedSecond) Write(p []byte) (int, error) {
-	if p[0] == recordHandshake {
+	if p[0] == tlshello.RecordHandshake {
 		c.hellos++
 	}
 	if c.hellos < 2 {
