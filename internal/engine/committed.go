@@ -10,11 +10,11 @@ func (q *queue) committed() Committed {
 		now.ByUser[uid] = UserCommitted{Boxes: o.boxes - held.boxes, Disk: o.disk - held.disk}
 	}
 	for _, c := range q.running {
-		now.run(c)
+		addRunning(&now, c)
 	}
 	for p := range q.passes {
 		if p.want.Start {
-			now.run(commitmentOf(p.want.Owner.UID, p.want.Policy))
+			addRunning(&now, commitmentOf(p.want.Owner.UID, p.want.Policy))
 		}
 		if p.want.New {
 			u := now.ByUser[p.want.Owner.UID]
@@ -25,8 +25,8 @@ func (q *queue) committed() Committed {
 	return now
 }
 
-// run adds a box that runs.
-func (now *Committed) run(c commitment) {
+// addRunning adds a box that runs.
+func addRunning(now *Committed, c commitment) {
 	now.Running, now.Memory, now.CPUs = now.Running+1, now.Memory+c.memory, now.CPUs+c.cpus
 	if c.paused {
 		now.Paused++

@@ -12,24 +12,8 @@ import (
 	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
-// UndoSpec says what an undo may overwrite: paths that changed since the apply
-// and are to be restored all the same.
-type UndoSpec struct {
-	Force    []string
-	ForceAll bool
-}
-
-func (s UndoSpec) forces(path string) bool {
-	if s.ForceAll {
-		return true
-	}
-	for _, p := range s.Force {
-		if forkbox.Within(path, p) {
-			return true
-		}
-	}
-	return false
-}
+// UndoSpec says what an undo may overwrite.
+type UndoSpec = forkbox.UndoSpec
 
 // Undo takes an apply back: all of it, or nothing.
 func (e *Engine) Undo(ctx context.Context, who forkbox.Owner, ref string, spec UndoSpec) (forkbox.Receipt, error) {
@@ -120,7 +104,7 @@ func (e *Engine) undoMoves(ctx context.Context, r forkbox.Receipt, spec UndoSpec
 func (e *Engine) undoHeld(op string, r forkbox.Receipt, spec UndoSpec) error {
 	goes := held.NewSearch()
 	err := land.Puts(filepath.Join(e.receipts, r.ID), func(path string) {
-		if !spec.forces(path) {
+		if !spec.Forces(path) {
 			goes.File(path)
 		}
 	})
@@ -159,7 +143,7 @@ func (e *Engine) undo(ctx context.Context, r forkbox.Receipt, spec UndoSpec) (fo
 	if err := e.ledger.UpdateReceipt(ctx, r); err != nil {
 		return r, err
 	}
-	if err := land.Undo(ctx, config, spec.forces); err != nil {
+	if err := land.Undo(ctx, config, spec.Forces); err != nil {
 		return e.notUndone(ctx, r, was, err)
 	}
 	r.State, r.Undone = forkbox.Undone, e.now()
