@@ -76,20 +76,12 @@ type Box struct {
 	Places Strings `json:"places,omitempty"`
 	// Pinned keeps it running when it is idle: `forkbox start` sets it.
 	Pinned bool `json:"pinned,omitempty"`
-	// Stale says which other box landed a path that this one changed as well:
-	// `forkbox sync` brings it up to date.
-	Stale string `json:"stale,omitempty"`
-	// StaleBy is the receipt of that landing.
-	StaleBy string `json:"stale_by,omitempty"`
+	// Stale says which other box landed what this one changed as well; nil where
+	// none did.
+	Stale *Staleness `json:"stale,omitempty"`
 	// Unresolved are paths where reality and the box differ in a way that
 	// sync could not merge; apply refuses them until somebody decides.
 	Unresolved Strings `json:"unresolved,omitempty"`
-	// Rebase names the receipt whose moves of directories in reality the box's
-	// layers are being adapted to; a restart finishes that.
-	Rebase string `json:"rebase,omitempty"`
-	// Syncing is the sync that writes to the box, or was interrupted when it did;
-	// whoever uses the box next decides that first.
-	Syncing *Syncing `json:"syncing,omitempty"`
 	// Layers are the immutable ones below what the box itself writes, the
 	// topmost first.
 	Layers []string `json:"layers,omitempty"`
@@ -104,10 +96,6 @@ type Box struct {
 	At string `json:"at,omitempty"`
 	// Lineage is what it was forked from, and that from, the nearest last.
 	Lineage []Ancestor `json:"lineage,omitempty"`
-	// Saving is the layer that what the box wrote is becoming; a restart
-	// finishes that. Shelved counts how often that happened.
-	Saving  string `json:"saving,omitempty"`
-	Shelved int    `json:"shelved,omitempty"`
 	// Race is the id of the race that it was made for, and Approach whose it is
 	// in that.
 	Race     string `json:"race,omitempty"`
@@ -132,11 +120,8 @@ type Box struct {
 	Asked *Wish `json:"asked,omitempty"`
 	// Paused says why its processes stand still; empty when they do not.
 	Paused string `json:"paused,omitempty"`
-	// Ends is when its time is up, and Warned that its owner was told.
-	Ends   *Moment `json:"ends,omitempty"`
-	Warned bool    `json:"warned,omitempty"`
-	// Boot is the host's run in which it was last started.
-	Boot string `json:"boot,omitempty"`
+	// Ends is when its time is up.
+	Ends *Moment `json:"ends,omitempty"`
 	// Death is how it last ended, where nobody asked for that.
 	Death *Exit `json:"death,omitempty"`
 	// Last is the latest command that was run in it, where boxes are listed. It
@@ -145,6 +130,8 @@ type Box struct {
 	// Note tells the owner what happened to the box, where that matters:
 	// a failed start, a host that crashed under it.
 	Note string `json:"note,omitempty"`
+	// Bookkeeping is for the daemon: [StoredBox] has it in the box's record.
+	Bookkeeping `json:"-"`
 }
 
 // Moment is a time to come that stays as far away when the clock is set: Since
@@ -166,9 +153,3 @@ type Ancestor struct {
 // SyncStaging is what the names of those directories of a box begin with in which
 // a sync prepares what it brings. They are no change of the box.
 const SyncStaging = ".forkbox-sync-"
-
-// Syncing is a sync that goes on.
-type Syncing struct {
-	Landing string    `json:"landing"` // its journal, among the receipts
-	Fence   time.Time `json:"fence"`   // that the box has when it is done
-}

@@ -183,6 +183,18 @@ type Gate interface {
 	Close() error
 }
 
+// Hears is what a gate tells and asks the engine.
+type Hears struct {
+	// Record is told of each attempt when it is decided and, where that was to
+	// allow it, again with the same id when it ends. What is allowed may have
+	// to wait in it until earlier records are written.
+	Record func(Conn)
+	// NextID is the id of the next record.
+	NextID func() int64
+	// Mates finds a running box of the same owner and team by its name.
+	Mates func(name string) (boxID string, ok bool)
+}
+
 // Secret is a value that boxes can use and never see.
 type Secret struct {
 	Name    string    `json:"name"`

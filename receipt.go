@@ -98,3 +98,24 @@ type Drift struct {
 	Outcome string `json:"outcome,omitempty"`
 	Why     string `json:"why,omitempty"`
 }
+
+// UndoSpec says what an undo may overwrite: paths that changed since the apply
+// and are to be restored all the same.
+type UndoSpec struct {
+	Force Strings `json:"force,omitempty"`
+	// ForceAll is for all of them.
+	ForceAll bool `json:"force_all,omitempty"`
+}
+
+// Forces says whether a path is restored although it changed.
+func (s UndoSpec) Forces(path string) bool {
+	if s.ForceAll {
+		return true
+	}
+	for _, p := range s.Force {
+		if Within(path, p) {
+			return true
+		}
+	}
+	return false
+}

@@ -120,10 +120,3 @@ type Family struct {
 func SplitRef(ref string) (box, snapshot string, at bool) {
 	return strings.Cut(ref, "@")
 }
-
-// BoxRecord is a box with its snapshots, as the store keeps it for a ledger
-// that is lost.
-type BoxRecord struct {
-	Box       Box        `json:"box"`
-	Snapshots []Snapshot `json:"snapshots,omitempty"`
-}

@@ -13,12 +13,7 @@ type ReceiptList struct {
 }
 
 // UndoRequest takes an apply back.
-type UndoRequest struct {
-	// Force names paths that are restored although they changed since.
-	Force forkbox.Strings `json:"force,omitempty"`
-	// ForceAll is for all of them.
-	ForceAll bool `json:"force_all,omitempty"`
-}
+type UndoRequest = forkbox.UndoSpec
 
 // DiscardRequest puts paths of a box back to the base.
 type DiscardRequest struct {

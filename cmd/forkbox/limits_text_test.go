@@ -55,7 +55,7 @@ func TestStateText(t *testing.T) {
 		"running": {State: forkbox.Running},
 		"running, paused (disk limit of 5g reached), ends in 5m": {State: forkbox.Running, Paused: "disk limit of 5g reached", Ends: soon},
 		"stopped, is past its time, ttl":                         {State: forkbox.Stopped, Ends: past, Death: &forkbox.Exit{Cause: forkbox.CauseTTL}},
-		"stopped, oom-killed, stale":                             {State: forkbox.Stopped, Stale: "other", Death: &forkbox.Exit{Cause: forkbox.CauseOOM}},
+		"stopped, oom-killed, stale":                             {State: forkbox.Stopped, Stale: &forkbox.Staleness{Box: "other"}, Death: &forkbox.Exit{Cause: forkbox.CauseOOM}},
 	} {
 		if got := stateText(box); got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/engine"
 	"github.com/forkbox/forkbox/internal/network"
 	"github.com/forkbox/forkbox/internal/network/gate"
 	"github.com/forkbox/forkbox/internal/network/ingress"
@@ -19,13 +17,6 @@ import (
 	"github.com/forkbox/forkbox/internal/network/vault"
 	"github.com/forkbox/forkbox/internal/policy"
 )
-
-// networks is the gates as the engine sees them.
-type networks struct{ *network.House }
-
-func (n networks) Open(ctx context.Context, box forkbox.Box, inst forkbox.Networked, hears engine.Hears) (forkbox.Gate, error) {
-	return n.House.Open(ctx, box, inst, network.Hears(hears))
-}
 
 // openNetworks makes what boxes reach the world through, and are reached by.
 func (k *keeper) openNetworks(config policy.Network, log *slog.Logger) (err error) {
@@ -41,14 +32,14 @@ func (k *keeper) openNetworks(config policy.Network, log *slog.Logger) (err erro
 		return forkbox.Wrap("find what this machine's tools use", err)
 	}
 	k.provider.Trust(network.Trust)
-	k.networks = networks{network.New(network.Config{
+	k.networks = network.New(network.Config{
 		Dir: filepath.Join(k.home, "ca"), Vault: k.vault,
 		Default: config.Default, Floor: config.Floor,
 		Host:     rules.Host{Preset: config.Preset, Project: config.Project, Find: found},
 		Own:      own,
 		Resolver: gate.NewResolver(gate.ResolverConfig{Servers: config.DNS}),
 		Log:      log,
-	})}
+	})
 	k.ports = ingress.New(ingress.Config{URLs: config.URLs, UID: os.Getuid(), Log: log})
 	return nil
 }

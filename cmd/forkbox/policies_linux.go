@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/engine"
 	"github.com/forkbox/forkbox/internal/hostload"
 	"github.com/forkbox/forkbox/internal/linux"
 	"github.com/forkbox/forkbox/internal/policy"
@@ -37,21 +36,17 @@ func (p policies) Resolve(owner forkbox.Owner, wish forkbox.Wish, holds map[fork
 	return p.config.Resolve(policy.Request{Owner: owner, Wish: wish, Holds: holds, Box: box, Exec: exec})
 }
 
-func (p policies) Admit(now engine.Committed, want engine.Want) engine.Verdict {
+func (p policies) Admit(now forkbox.Committed, want forkbox.Want) forkbox.Verdict {
 	load, err := hostload.Read(p.store)
 	if err != nil {
-		return engine.Verdict{Why: "it is not known how the host does: " + err.Error(), Wait: true}
-	}
-	all := policy.Committed{Running: now.Running, Paused: now.Paused, Memory: now.Memory, CPUs: now.CPUs, ByUser: map[int]policy.UserCommitted{}}
-	for uid, u := range now.ByUser {
-		all.ByUser[uid] = policy.UserCommitted(u)
+		return forkbox.Verdict{Why: "it is not known how the host does: " + err.Error(), Wait: true}
 	}
 	for _, load := range p.loads(load) {
-		if v := p.config.Admit(load, all, policy.Want(want)); !v.OK {
-			return engine.Verdict(v)
+		if v := p.config.Admit(load, now, want); !v.OK {
+			return v
 		}
 	}
-	return engine.Verdict{OK: true}
+	return forkbox.Verdict{OK: true}
 }
 
 // loads is how the host does and, where boxes are kept in a pool, the same with

@@ -30,13 +30,13 @@ checks: ["true"]
 		t.Errorf("landed: %+v, reality %q", first, w.reality("data"))
 	}
 	loser := w.boxOf("fix-fine")
-	if loser.Stale == "" || loser.StaleBy != first.Receipt.ID {
+	if loser.Stale == nil || loser.Stale.Receipt != first.Receipt.ID {
 		t.Errorf("the other box is not stale: %+v", loser)
 	}
 	w.refused([]string{first.Receipt.ID, "undo"}, "race", "apply", "--yes", "fix")
 	w.refused([]string{first.Receipt.ID}, "race", "apply", "--yes", "fix", "fine")
 	w.must("undo", first.Receipt.ID)
-	if w.reality("data") != "old" || w.boxOf("fix-fine").Stale != "" {
+	if w.reality("data") != "old" || w.boxOf("fix-fine").Stale != nil {
 		t.Errorf("after the undo reality has %q, and the other box is %+v", w.reality("data"), w.boxOf("fix-fine"))
 	}
 	// After an undo it can land again: also another.

@@ -82,7 +82,7 @@ func writeBox(w io.Writer, b shownBox) {
 	}
 	rows = append(rows, netRowsOf(b.Box)...)
 	rows = append(rows, [][2]string{{"paused", printable(b.Paused)}, {"died", deathText(b.Death)}, {"priority", string(b.Priority)}}...)
-	if b.Stale != "" {
+	if b.Stale != nil {
 		rows = append(rows, [2]string{"stale", staleText(b.Box)})
 	}
 	for _, path := range b.Unresolved {
@@ -101,6 +101,21 @@ func writeBox(w io.Writer, b shownBox) {
 	}
 }
 
+// landedText says what another box did that made one stale.
+func landedText(s forkbox.Staleness) string {
+	who := "another box"
+	if s.Box != "" {
+		who = "box " + s.Box
+	}
+	switch {
+	case s.Lost:
+		return who + " won their race and landed"
+	case s.Path != "":
+		return who + " landed " + s.Path + ", which this one changed as well"
+	}
+	return who + " landed what this one changed as well"
+}
+
 func staleText(b forkbox.Box) string {
-	return printable(b.Stale) + "; bring it up to date: forkbox sync " + b.Name
+	return printable(landedText(*b.Stale)) + "; bring it up to date: forkbox sync " + b.Name
 }

@@ -177,7 +177,6 @@ func (w *snapWorld) named() map[string]bool {
 	}
 	for _, b := range f.Boxes {
 		note(b.Layers...)
-		note(b.Saving)
 	}
 	for _, s := range f.Snapshots {
 		note(s.Layers...)

@@ -22,7 +22,7 @@ func stateText(b forkbox.Box) string {
 	if b.Death == nil && b.Last != nil && diedOfLimit(b.Last.Exit) {
 		words = append(words, "last command "+string(b.Last.Exit.Cause))
 	}
-	if b.Stale != "" {
+	if b.Stale != nil {
 		words = append(words, "stale")
 	}
 	return strings.Join(words, ", ")

@@ -69,7 +69,7 @@ func writeStatus(w io.Writer, s shownStatus) {
 		{"noise", noiseText(s.Summary.Noise)},
 		{"reality", driftText(s.BoxStatus)},
 	}
-	if s.Box.Stale != "" {
+	if s.Box.Stale != nil {
 		rows = append(rows, [2]string{"stale", staleText(s.Box)})
 	}
 	for _, row := range rows {

@@ -216,18 +216,19 @@ func TestSiblingsThatTouchedWhatLandedAreStale(t *testing.T) {
 	l.real("g", "old\n")
 	l.box("one", "f", "one\n")
 	touched, other := l.box("two", "f", "two\n"), l.box("three", "g", "three\n")
-	stale := func(b forkbox.Box) string {
+	stale := func(b forkbox.Box) *forkbox.Staleness {
 		now, err := l.ledger.Box(context.Background(), b.ID)
 		check(t, err)
 		return now.Stale
 	}
 	r := l.mustApply("one", forkbox.ApplySpec{})
-	if why := stale(touched); !strings.Contains(why, "one") || !strings.Contains(why, l.reality+"/f") || stale(other) != "" {
-		t.Errorf("two: %q, three: %q", why, stale(other))
+	want := forkbox.Staleness{Receipt: r.ID, Box: "one", Path: l.reality + "/f"}
+	if why := stale(touched); why == nil || *why != want || stale(other) != nil {
+		t.Errorf("two: %+v, three: %+v", why, stale(other))
 	}
 	_, err := l.Undo(context.Background(), me, r.ID, UndoSpec{})
 	check(t, err)
-	if stale(touched) != "" {
+	if stale(touched) != nil {
 		t.Error("nothing landed that it could be stale for")
 	}
 }

@@ -86,8 +86,8 @@ func TestBoxesThatLostARace(t *testing.T) {
 	}
 	now, err := l.ledger.Box(context.Background(), lost.ID)
 	check(t, err)
-	if used, err := l.LastUsed(context.Background(), now); err != nil || used.Before(r.Created) || now.Stale != "won" {
-		t.Errorf("last used %s, landed %s, stale %q, %v", used, r.Created, now.Stale, err)
+	if used, err := l.LastUsed(context.Background(), now); err != nil || used.Before(r.Created) || now.Stale == nil || *now.Stale != (forkbox.Staleness{Receipt: r.ID, Box: "won", Lost: true}) {
+		t.Errorf("last used %s, landed %s, stale %+v, %v", used, r.Created, now.Stale, err)
 	}
 	_, err = l.Undo(context.Background(), me, r.ID, UndoSpec{})
 	check(t, err)
@@ -105,7 +105,7 @@ func TestSupersedeIsForOnesOwnBoxes(t *testing.T) {
 	check(t, err)
 	r := l.mustApply("won", forkbox.ApplySpec{})
 	check(t, l.Supersede(context.Background(), me, []string{theirs.ID}, r.ID))
-	if theirs, err = l.ledger.Box(context.Background(), theirs.ID); err != nil || theirs.Stale != "" {
-		t.Errorf("stale: %q, %v", theirs.Stale, err)
+	if theirs, err = l.ledger.Box(context.Background(), theirs.ID); err != nil || theirs.Stale != nil {
+		t.Errorf("stale: %+v, %v", theirs.Stale, err)
 	}
 }

@@ -70,12 +70,15 @@ func (l *SQLite) Box(ctx context.Context, id string) (forkbox.Box, error) {
 // recordOf is what changes about a box; its environment does not.
 func recordOf(box forkbox.Box) (string, error) {
 	box.Env, box.Last = nil, nil
-	record, err := json.Marshal(box)
+	record, err := json.Marshal(box.Stored())
 	return string(record), err
 }
 
-func (l *SQLite) boxOf(record, env []byte) (box forkbox.Box, err error) {
-	if err = json.Unmarshal(record, &box); err == nil {
+func (l *SQLite) boxOf(record, env []byte) (forkbox.Box, error) {
+	var stored forkbox.StoredBox
+	err := json.Unmarshal(record, &stored)
+	box := stored.Restored()
+	if err == nil {
 		box.Env, err = l.envs.read(env)
 	}
 	return box, err

@@ -30,7 +30,7 @@ type boxGate struct {
 
 var _ forkbox.Gate = (*boxGate)(nil)
 
-func (h *House) open(ctx context.Context, box forkbox.Box, inst forkbox.Networked, hears Hears) (*boxGate, error) {
+func (h *House) open(ctx context.Context, box forkbox.Box, inst forkbox.Networked, hears forkbox.Hears) (*boxGate, error) {
 	policy, err := h.policy(box)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (h *House) open(ctx context.Context, box forkbox.Box, inst forkbox.Networke
 }
 
 // mate finds the gate of a teammate.
-func (h *House) mate(hears Hears, self, name string) (gate.Peer, bool) {
+func (h *House) mate(hears forkbox.Hears, self, name string) (gate.Peer, bool) {
 	id, ok := hears.Mates(name)
 	if !ok || id == self {
 		return nil, false

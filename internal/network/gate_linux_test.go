@@ -36,7 +36,7 @@ func opened(t *testing.T, h *House, box forkbox.Box) *boxGate {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	must(t, err)
 	box.State = forkbox.Running
-	g, err := h.Open(context.Background(), box, wired{device: os.NewFile(uintptr(fds[0]), "packets")}, Hears{})
+	g, err := h.Open(context.Background(), box, wired{device: os.NewFile(uintptr(fds[0]), "packets")}, forkbox.Hears{})
 	must(t, err)
 	t.Cleanup(func() { _ = g.Close(); _ = unix.Close(fds[1]) })
 	return g.(*boxGate)

@@ -77,7 +77,7 @@ func (h *House) policy(box forkbox.Box) (*rules.Policy, error) {
 }
 
 // Open opens the gate of a box.
-func (h *House) Open(ctx context.Context, box forkbox.Box, inst forkbox.Networked, hears Hears) (forkbox.Gate, error) {
+func (h *House) Open(ctx context.Context, box forkbox.Box, inst forkbox.Networked, hears forkbox.Hears) (forkbox.Gate, error) {
 	g, err := h.open(ctx, box, inst, hears)
 	if err != nil {
 		return nil, forkbox.Wrap("open the box's gate", err)
@@ -86,14 +86,6 @@ func (h *House) Open(ctx context.Context, box forkbox.Box, inst forkbox.Networke
 	defer h.mu.Unlock()
 	h.gates[box.ID] = g
 	return g, nil
-}
-
-// Hears is what a gate tells and asks its owner.
-type Hears struct {
-	Record func(forkbox.Conn)
-	NextID func() int64
-	// Mates finds a running box of the same team by its name.
-	Mates func(name string) (id string, ok bool)
 }
 
 // Explain says what the gate of a box would make of a target.

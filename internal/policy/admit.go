@@ -5,38 +5,13 @@ import (
 	"github.com/forkbox/forkbox/internal/hostload"
 )
 
-// Committed is what is there, and what boxes that run may use at most by their
-// limits.
-type Committed struct {
-	Running      int
-	Paused       int // of those that run
-	Memory, CPUs int64
-	ByUser       map[int]UserCommitted // by uid
-}
-
-// UserCommitted is one user's part. Memory and CPUs are of boxes that run;
-// Boxes counts all there are, and Disk the limits of all.
-type UserCommitted struct {
-	Boxes, Running     int
-	Memory, CPUs, Disk int64
-}
-
-// Want is what somebody wants to do. New and Start can come together.
-type Want struct {
-	Owner  forkbox.Owner
-	New    bool // make a box
-	Start  bool // have a box begin to run, that Committed does not count yet
-	Exec   bool // run something in a box that runs
-	Policy forkbox.Policy
-}
-
-// Verdict says whether it may be done now. If not, Wait says that it may be
-// possible later; else it never will be. Stuck says that no box which runs will
-// make it possible, only a person. Why has the figures, Remedy what to do.
-type Verdict struct {
-	OK, Wait, Stuck bool
-	Why, Remedy     string
-}
+// What admission is decided by, and how.
+type (
+	Committed     = forkbox.Committed
+	UserCommitted = forkbox.UserCommitted
+	Want          = forkbox.Want
+	Verdict       = forkbox.Verdict
+)
 
 // later and never are a verdict against, and fine is none.
 func later(why string) Verdict { return Verdict{Wait: true, Why: why} }

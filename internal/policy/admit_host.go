@@ -29,19 +29,19 @@ func (c Config) memory(load hostload.Load, now Committed, want Want) Verdict {
 	if c.Admission.Memory.none() {
 		return fine
 	}
-	return want.fits(forkbox.Memory, now.Memory, c.Admission.Memory.Of(load.MemTotal))
+	return fits(want, forkbox.Memory, now.Memory, c.Admission.Memory.Of(load.MemTotal))
 }
 
 func (c Config) cpus(_ hostload.Load, now Committed, want Want) Verdict {
 	if c.Admission.CPUs == 0 {
 		return fine
 	}
-	return want.fits(forkbox.CPUs, now.CPUs, c.Admission.CPUs)
+	return fits(want, forkbox.CPUs, now.CPUs, c.Admission.CPUs)
 }
 
 // fits says whether one more box fits in what the host gives. One without a
 // limit does.
-func (w Want) fits(r forkbox.Resource, have, most int64) Verdict {
+func fits(w Want, r forkbox.Resource, have, most int64) Verdict {
 	mine, limited := w.Policy.Of(r)
 	switch {
 	case !limited || mine <= most-have:

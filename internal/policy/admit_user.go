@@ -24,20 +24,20 @@ func (c Config) userRunning(_ hostload.Load, now Committed, want Want) Verdict {
 }
 
 func (c Config) userMemory(_ hostload.Load, now Committed, want Want) Verdict {
-	return want.within(forkbox.Memory, "boxes that run", now.ByUser[want.Owner.UID].Memory, c.quotaOf(want.Owner).Memory)
+	return within(want, forkbox.Memory, "boxes that run", now.ByUser[want.Owner.UID].Memory, c.quotaOf(want.Owner).Memory)
 }
 
 func (c Config) userCPUs(_ hostload.Load, now Committed, want Want) Verdict {
-	return want.within(forkbox.CPUs, "boxes that run", now.ByUser[want.Owner.UID].CPUs, c.quotaOf(want.Owner).CPUs)
+	return within(want, forkbox.CPUs, "boxes that run", now.ByUser[want.Owner.UID].CPUs, c.quotaOf(want.Owner).CPUs)
 }
 
 func (c Config) userDisk(_ hostload.Load, now Committed, want Want) Verdict {
-	return want.within(forkbox.Disk, "boxes", now.ByUser[want.Owner.UID].Disk, c.quotaOf(want.Owner).Disk)
+	return within(want, forkbox.Disk, "boxes", now.ByUser[want.Owner.UID].Disk, c.quotaOf(want.Owner).Disk)
 }
 
 // within says whether a user's boxes and this one stay within a quota. A box
 // without a limit, made before there was a quota, counts as all of it.
-func (w Want) within(r forkbox.Resource, which string, have, most int64) Verdict {
+func within(w Want, r forkbox.Resource, which string, have, most int64) Verdict {
 	mine, limited := w.Policy.Of(r)
 	if !limited {
 		mine = most

@@ -1,19 +1,16 @@
 package policy
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/network/rules"
+	"github.com/forkbox/forkbox/internal/strictyaml"
 )
 
 // page is a file of YAML that is read key by key, so that whatever is not
@@ -30,52 +27,18 @@ func (p page) malformed(at *yaml.Node, format string, args ...any) *forkbox.Erro
 
 // parse returns the page's topmost value, nil if there is nothing in it.
 func (p page) parse(text []byte) (*yaml.Node, error) {
-	if err := p.legible(text); err != nil {
-		return nil, err
+	top, fault := strictyaml.Document(text)
+	if fault != nil {
+		return nil, p.faulty(fault)
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	var doc, second yaml.Node
-	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+	if top == nil || top.ShortTag() == "!!null" {
 		return nil, nil
-	} else if err != nil {
-		return nil, p.noYAML(err)
 	}
-	switch err := dec.Decode(&second); {
-	case err == nil:
-		return nil, p.malformed(&second, "a second document begins here")
-	case !errors.Is(err, io.EOF):
-		return nil, p.noYAML(err)
-	}
-	if top := doc.Content[0]; top.ShortTag() != "!!null" {
-		return top, nil
-	}
-	return nil, nil
+	return top, nil
 }
 
-// noYAML passes on what the library says, which leaves out the line where it
-// is the first.
-func (p page) noYAML(err error) error {
-	why := strings.TrimPrefix(err.Error(), "yaml: ")
-	if strings.HasPrefix(why, "line ") {
-		return p.malformed(&yaml.Node{}, "%s", why)
-	}
-	return p.malformed(&yaml.Node{Line: 1}, "%s", why)
-}
-
-// legible finds what is no text, for which the library has no line at all.
-func (p page) legible(text []byte) error {
-	line := 1
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		switch {
-		case r == '\n':
-			line++
-		case r == utf8.RuneError, unicode.IsControl(r) && r != '\t' && r != '\r', r == 0xFFFE || r == 0xFFFF:
-			return p.malformed(&yaml.Node{Line: line}, "%q is no text", text[:size])
-		}
-		text = text[size:]
-	}
-	return nil
+func (p page) faulty(f *strictyaml.Fault) error {
+	return p.malformed(&yaml.Node{Line: f.Line}, "%s", f.Why)
 }
 
 // field reads the value of a key.
@@ -94,26 +57,20 @@ func (p page) fields(n *yaml.Node, known map[string]field) error {
 }
 
 // entries calls each for what is in a mapping; no value at all is an empty one.
-// The library would let a key be there twice; people then read the one and the
-// program the other.
+// A key that is an alias is no plain word.
 func (p page) entries(n *yaml.Node, each func(key, value *yaml.Node) error) error {
-	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+	if strictyaml.IsNull(n) {
 		return nil
 	}
-	if n.Kind != yaml.MappingNode || n.ShortTag() != "!!map" {
-		return p.malformed(n, "there should be \"key: value\" lines")
+	if !strictyaml.IsMapping(n) {
+		return p.faulty(strictyaml.NoMapping(n))
 	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		switch {
-		case key.Kind != yaml.ScalarNode:
-			return p.malformed(key, "a key is a plain word")
-		case seen[key.Value]:
-			return p.malformed(key, "%q is there twice", key.Value)
+	asWritten := func(key *yaml.Node) (*yaml.Node, bool) { return key, true }
+	for x, fault := range strictyaml.Pairs(n, asWritten) {
+		if fault != nil {
+			return p.faulty(fault)
 		}
-		seen[key.Value] = true
-		if err := each(key, value); err != nil {
+		if err := each(x.Key, x.Value); err != nil {
 			return err
 		}
 	}
@@ -122,10 +79,10 @@ func (p page) entries(n *yaml.Node, each func(key, value *yaml.Node) error) erro
 
 // items calls each for what is in a list; no value at all is an empty one.
 func (p page) items(n *yaml.Node, key string, each func(item *yaml.Node, text string) error) error {
-	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+	if strictyaml.IsNull(n) {
 		return nil
 	}
-	if n.Kind != yaml.SequenceNode || n.ShortTag() != "!!seq" {
+	if !strictyaml.IsList(n) {
 		return p.malformed(n, "%s: there should be a list", key).Hint("[one, another], or a line with \"- \" for each")
 	}
 	if len(n.Content) > rules.MostRules {

@@ -277,7 +277,7 @@ func (f fakeBoxes) Supersede(ctx context.Context, who forkbox.Owner, boxes []str
 	return f.do(func() error {
 		for _, id := range boxes {
 			if b := f.boxes[id]; b != nil {
-				b.Stale, b.StaleBy = "winner", receipt
+				b.Stale = &forkbox.Staleness{Receipt: receipt, Box: "winner", Lost: true}
 				if err := f.ledger.UpdateBox(ctx, b.Box); err != nil {
 					return err
 				}

@@ -45,8 +45,8 @@ func TestTheWinnerLandsOnce(t *testing.T) {
 	if err != nil || now.Landed != "good" || now.Receipt != l.Receipt.ID {
 		t.Errorf("%+v, %v", now, err)
 	}
-	if b := w.host.boxes[entryOf(t, rec, "bad").Box]; b.StaleBy != l.Receipt.ID {
-		t.Errorf("the other box is stale by %q", b.StaleBy)
+	if b := w.host.boxes[entryOf(t, rec, "bad").Box]; b.Stale == nil || b.Stale.Receipt != l.Receipt.ID {
+		t.Errorf("the other box is stale by %+v", b.Stale)
 	}
 	_, err = w.apply(forkbox.RaceApply{Approach: "bad"})
 	wantCode(t, err, forkbox.Exists)

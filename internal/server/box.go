@@ -37,6 +37,8 @@ func (s boxRoutes) createBox(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusCreated, brief(box))
 }
 
+// createSpec: the wire has less than the engine takes. What a box is made for, its
+// fence and the places of secrets a caller does not choose.
 func createSpec(req client.CreateRequest) engine.CreateSpec {
 	return engine.CreateSpec{
 		Name: req.Name, From: req.From, Template: req.Template,

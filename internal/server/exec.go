@@ -115,6 +115,8 @@ func checkExec(req client.ExecRequest) error {
 		req.OnDisconnect, client.KillOnDisconnect, client.KeepOnDisconnect)
 }
 
+// engineRequest: the wire has what the connection is to do as well, and not the
+// label, by which only races find an exec again.
 func engineRequest(req client.ExecRequest) engine.ExecRequest {
 	return engine.ExecRequest{ExecSpec: req.ExecSpec, ExtraEnv: req.ExtraEnv, Wish: req.Wish}
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
-	"github.com/forkbox/forkbox/internal/engine"
 )
 
 // applyBox needs a body, if only {}: a request that lost its body on the way
@@ -55,8 +54,7 @@ func (s changeRoutes) undoReceipt(w http.ResponseWriter, r *http.Request) error 
 	if err := decode(r, &req); err != nil {
 		return err
 	}
-	spec := engine.UndoSpec{Force: req.Force, ForceAll: req.ForceAll}
-	receipt, err := s.Engine.Undo(r.Context(), who(r), r.PathValue("receipt"), spec)
+	receipt, err := s.Engine.Undo(r.Context(), who(r), r.PathValue("receipt"), req)
 	if err != nil {
 		return err
 	}

@@ -217,7 +217,7 @@ func (m *Manager) outcome(ctx context.Context, b forkbox.Box, used time.Time) (r
 	m.outcomes.mu.Lock()
 	known, ok := m.outcomes.known[b.ID]
 	m.outcomes.mu.Unlock()
-	if ok && known.used.Equal(used) && known.outcome == retention.Unreviewed && !b.Discarded && b.StaleBy == "" {
+	if ok && known.used.Equal(used) && known.outcome == retention.Unreviewed && !b.Discarded && b.Stale == nil {
 		return known.outcome, nil
 	}
 	o, err := m.FindOutcome(ctx, b)
@@ -320,13 +320,13 @@ func (m *Manager) tidy() {
 }
 
 // lostTo is the receipt of the box of the same race that landed instead of one.
-// Boxes that are stale because another landed some path have a sentence there.
+// Boxes that are stale because another landed some path have not lost by that.
 func (m *Manager) lostTo(ctx context.Context, b forkbox.Box) (forkbox.Receipt, bool) {
-	if b.Race == "" || b.StaleBy == "" {
+	if b.Race == "" || b.Stale == nil || !b.Stale.Lost {
 		return forkbox.Receipt{}, false
 	}
-	r, err := m.core.Ledger.Receipt(ctx, b.StaleBy)
-	return r, err == nil && r.BoxName == b.Stale && r.Undone.IsZero()
+	r, err := m.core.Ledger.Receipt(ctx, b.Stale.Receipt)
+	return r, err == nil && r.BoxName == b.Stale.Box && r.Undone.IsZero()
 }
 
 func (m *Manager) isLost(ctx context.Context, b forkbox.Box) bool {

@@ -3,7 +3,6 @@ package landing
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -93,7 +92,7 @@ func (a *application) tellSiblings(ctx context.Context) {
 	}
 	siblings := map[string]func(string) bool{} // by id: those that changed nothing of it so far
 	for _, b := range boxes {
-		if b.ID != a.box.ID && b.Stale == "" && b.State != forkbox.Removing {
+		if b.ID != a.box.ID && b.Stale == nil && b.State != forkbox.Removing {
 			siblings[b.ID] = provider.Touches(b)
 		}
 	}
@@ -105,8 +104,8 @@ func (a *application) tellSiblings(ctx context.Context) {
 		for id, touches := range siblings {
 			if touches(x.Path) {
 				delete(siblings, id)
-				why := fmt.Sprintf("box %s landed %s, which this one changed as well", a.box.Name, x.Path)
-				a.updateBox(ctx, id, func(b *forkbox.Box) { b.Stale, b.StaleBy = why, a.receipt.ID })
+				stale := &forkbox.Staleness{Receipt: a.receipt.ID, Box: a.box.Name, Path: x.Path}
+				a.updateBox(ctx, id, func(b *forkbox.Box) { b.Stale = stale })
 			}
 		}
 		return ctx.Err()
@@ -124,8 +123,8 @@ func (m *Manager) unmarkStale(ctx context.Context, r forkbox.Receipt) {
 		return
 	}
 	for _, box := range boxes {
-		if box.StaleBy == r.ID {
-			m.updateBox(ctx, box.ID, func(b *forkbox.Box) { b.Stale, b.StaleBy = "", "" })
+		if box.Stale != nil && box.Stale.Receipt == r.ID {
+			m.updateBox(ctx, box.ID, func(b *forkbox.Box) { b.Stale = nil })
 		}
 	}
 }

@@ -22,15 +22,16 @@ func (m *Manager) Supersede(ctx context.Context, who forkbox.Owner, boxes []stri
 	if err != nil {
 		return err
 	}
+	lost := forkbox.Staleness{Receipt: r.ID, Box: r.BoxName, Lost: true}
 	for _, id := range boxes {
 		box, err := m.core.Ledger.Box(ctx, id)
-		if core.IsNotFound(err) || err == nil && (box.Owner.UID != who.UID || box.ID == r.Box || box.StaleBy == r.ID && box.Stale == r.BoxName) {
+		if core.IsNotFound(err) || err == nil && (box.Owner.UID != who.UID || box.ID == r.Box || box.Stale != nil && *box.Stale == lost) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		m.updateBox(ctx, id, func(b *forkbox.Box) { b.Stale, b.StaleBy = r.BoxName, r.ID })
+		m.updateBox(ctx, id, func(b *forkbox.Box) { b.Stale = &lost })
 	}
 	return nil
 }

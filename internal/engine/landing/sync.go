@@ -290,7 +290,7 @@ func (s *syncing) rest(ctx context.Context) {
 // should the record not be written.
 func (s *syncing) moveFence(ctx context.Context) error {
 	box := *s.box
-	box.Base.Fence, box.Stale, box.StaleBy, box.Unresolved = s.result.Fence, "", "", nil
+	box.Base.Fence, box.Stale, box.Unresolved = s.result.Fence, nil, nil
 	for _, c := range s.result.Conflicts {
 		box.Unresolved = append(box.Unresolved, c.Path)
 	}

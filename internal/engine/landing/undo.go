@@ -13,24 +13,8 @@ import (
 	"github.com/forkbox/forkbox/internal/storage/land"
 )
 
-// UndoSpec says what an undo may overwrite: paths that changed since the apply
-// and are to be restored all the same.
-type UndoSpec struct {
-	Force    []string
-	ForceAll bool
-}
-
-func (s UndoSpec) forces(path string) bool {
-	if s.ForceAll {
-		return true
-	}
-	for _, p := range s.Force {
-		if forkbox.Within(path, p) {
-			return true
-		}
-	}
-	return false
-}
+// UndoSpec says what an undo may overwrite.
+type UndoSpec = forkbox.UndoSpec
 
 // Undo takes an apply back: all of it, or nothing.
 func (m *Manager) Undo(ctx context.Context, who forkbox.Owner, ref string, spec UndoSpec) (forkbox.Receipt, error) {
@@ -121,7 +105,7 @@ func (m *Manager) undoMoves(ctx context.Context, r forkbox.Receipt, spec UndoSpe
 func (m *Manager) undoHeld(op string, r forkbox.Receipt, spec UndoSpec) error {
 	goes := held.NewSearch()
 	err := land.Puts(filepath.Join(m.core.Receipts, r.ID), func(path string) {
-		if !spec.forces(path) {
+		if !spec.Forces(path) {
 			goes.File(path)
 		}
 	})
@@ -160,7 +144,7 @@ func (m *Manager) undo(ctx context.Context, r forkbox.Receipt, spec UndoSpec) (f
 	if err := m.core.Ledger.UpdateReceipt(ctx, r); err != nil {
 		return r, err
 	}
-	if err := land.Undo(ctx, config, spec.forces); err != nil {
+	if err := land.Undo(ctx, config, spec.Forces); err != nil {
 		return m.notUndone(ctx, r, was, err)
 	}
 	r.State, r.Undone = forkbox.Undone, m.core.Now()

@@ -28,11 +28,11 @@ func (q *Line) committed() Committed {
 		now.ByUser[uid] = UserCommitted{Boxes: o.boxes - held.boxes, Disk: o.disk - held.disk}
 	}
 	for _, c := range q.running {
-		now.run(c)
+		addRunning(&now, c)
 	}
 	for p := range q.passes {
 		if p.Want.Start {
-			now.run(commitmentOf(p.Want.Owner.UID, p.Want.Policy))
+			addRunning(&now, commitmentOf(p.Want.Owner.UID, p.Want.Policy))
 		}
 		if p.Want.New {
 			u := now.ByUser[p.Want.Owner.UID]
@@ -43,8 +43,8 @@ func (q *Line) committed() Committed {
 	return now
 }
 
-// run adds a box that runs.
-func (now *Committed) run(c commitment) {
+// addRunning adds a box that runs.
+func addRunning(now *Committed, c commitment) {
 	now.Running, now.Memory, now.CPUs = now.Running+1, now.Memory+c.memory, now.CPUs+c.cpus
 	if c.paused {
 		now.Paused++

@@ -18,38 +18,13 @@ type Policies interface {
 	Patience() time.Duration
 }
 
-// Committed is what boxes that run, or are about to, may use at most. Paused is
-// how many of those that run stand still.
-type Committed struct {
-	Running      int
-	Paused       int
-	Memory, CPUs int64
-	ByUser       map[int]UserCommitted
-}
-
-// UserCommitted is one owner's part. Boxes and Disk are of all their boxes,
-// also those at rest.
-type UserCommitted struct {
-	Boxes, Running     int
-	Memory, CPUs, Disk int64
-}
-
-// Want is what a caller asks to begin.
-type Want struct {
-	Owner  forkbox.Owner
-	New    bool // a new box
-	Start  bool // a box that begins to run
-	Exec   bool // a command
-	Policy forkbox.Policy
-}
-
-// Verdict is the answer. Without OK, Wait says that it may be different later;
-// with Stuck as well only when a person does something about it.
-type Verdict struct {
-	OK, Wait, Stuck bool
-	Why             string // with figures
-	Remedy          string // what a person can do
-}
+// What admission is decided by, and how.
+type (
+	Committed     = forkbox.Committed
+	UserCommitted = forkbox.UserCommitted
+	Want          = forkbox.Want
+	Verdict       = forkbox.Verdict
+)
 
 // unlimited are the policies of an engine that was given none: every caller is
 // admitted, and only what the engine itself holds can be limited.

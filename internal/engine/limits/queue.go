@@ -134,7 +134,7 @@ func (q *Line) Poke() {
 // in a box that runs has nothing to do with a box for which there is no memory.
 type class struct{ fresh, start, exec bool }
 
-func (w Want) class() class { return class{w.New, w.Start, w.Exec} }
+func classOf(w Want) class { return class{w.New, w.Start, w.Exec} }
 
 const othersWait = "others wait before it"
 
@@ -172,7 +172,7 @@ func (q *Line) round() {
 	first, before := map[class]int{}, map[own]int{}
 	now := q.committed()
 	q.waiting = slices.DeleteFunc(slices.Clone(q.waiting), func(w *waiter) bool {
-		c, r := w.want.class(), rank(w.priority)
+		c, r := classOf(w.want), rank(w.priority)
 		mine := own{c, w.want.Owner.UID}
 		above, waits := first[c]
 		if before[mine] > 0 || waits && above < r {

@@ -35,16 +35,7 @@ type Networks interface {
 }
 
 // Hears is what a gate tells and asks the engine.
-type Hears struct {
-	// Record is told of each attempt when it is decided and, where that was to
-	// allow it, again with the same id when it ends. What is allowed may have
-	// to wait in it until earlier records are written.
-	Record func(forkbox.Conn)
-	// NextID is the id of the next record.
-	NextID func() int64
-	// Mates finds a running box of the same owner and team by its name.
-	Mates func(name string) (boxID string, ok bool)
-}
+type Hears = forkbox.Hears
 
 // Dial connects to a TCP port of a box's loopback.
 type Dial = func(ctx context.Context, port int) (net.Conn, error)

@@ -75,14 +75,17 @@ func Box(id, name string, uid int) forkbox.Box {
 		Net:   forkbox.NetPolicy, Network: network(), Dir: "/src/a b", Created: made,
 		Env:          []string{"PATH=/bin", "ODD=a\nb \"c\" é", "RAW=\xff\x00"},
 		AllowSecrets: []string{"GITHUB_TOKEN"}, Pinned: true, Note: "a note",
-		Rebase: "r2", Syncing: &forkbox.Syncing{Landing: "sync-b", Fence: made}, Stale: "other landed /a", StaleBy: "r1", Unresolved: []string{"/b"},
-		Layers: []string{"l2", "l1"}, Store: "overlay", Parent: "s1", ParentBox: "bbbbbbbbbbbb", Saving: "l3", Kept: true,
+		Stale: &forkbox.Staleness{Receipt: "r1", Box: "other", Path: "/a", Lost: true}, Unresolved: []string{"/b"},
+		Layers: []string{"l2", "l1"}, Store: "overlay", Parent: "s1", ParentBox: "bbbbbbbbbbbb", Kept: true,
 		Race: "r1", Approach: "dep",
 		At: "s2", Lineage: []forkbox.Ancestor{{Box: "bbbbbbbbbbbb", Until: made}}, Discarded: true,
 		Policy:     forkbox.Policy{forkbox.Memory: {Value: 1 << 30, From: "box", How: forkbox.Watched, Why: "no kernel"}},
-		BestEffort: true, Priority: forkbox.LowPriority, Asked: wish(), Paused: "disk limit", Boot: "b1", Warned: true,
+		BestEffort: true, Priority: forkbox.LowPriority, Asked: wish(), Paused: "disk limit",
 		Ends:  &forkbox.Moment{Time: made.Add(time.Hour), Boot: "b1", Since: time.Minute},
 		Death: &forkbox.Exit{Code: 137, Cause: forkbox.CauseOOM, Limit: 1 << 30, Peak: 1 << 30},
+		Bookkeeping: forkbox.Bookkeeping{
+			Rebase: "r2", Syncing: &forkbox.Syncing{Landing: "sync-b", Fence: made}, Saving: "l3", Shelved: 4, Warned: true, Boot: "b1",
+		},
 	}
 }
 
@@ -149,7 +152,8 @@ func hasCode(t *testing.T, err error, code forkbox.Code) {
 	}
 }
 
-// equal compares what can be read of both: pointers by what they point to.
+// equal compares what can be read of both: pointers by what they point to, and
+// boxes with their bookkeeping.
 func equal[T any](t *testing.T, got, want T) {
 	t.Helper()
 	if g, w := text(t, got), text(t, want); g != w {
@@ -159,6 +163,9 @@ func equal[T any](t *testing.T, got, want T) {
 
 func text(t *testing.T, value any) string {
 	t.Helper()
+	if box, ok := value.(forkbox.Box); ok {
+		value = box.Stored()
+	}
 	data, err := json.Marshal(value)
 	noError(t, err)
 	return string(data)

@@ -1,16 +1,10 @@
 package gate
 
 import (
-	"encoding/binary"
 	"errors"
 
 	"github.com/forkbox/forkbox"
-)
-
-const (
-	recordData      = 0x17
-	recordHeartbeat = 0x18
-	extEarlyData    = 42
+	"github.com/forkbox/forkbox/internal/network/tlshello"
 )
 
 var (
@@ -29,11 +23,11 @@ type handshake struct {
 	name string // that was judged
 	said string // by the latest ClientHello
 
-	header  [5]byte // of the record that is being read
-	has     int     // bytes of it
-	left    int     // bytes of its body that are to come
-	message []byte  // that is being read
-	spent   int     // bytes since the first ClientHello
+	header  [tlshello.HeaderSize]byte // of the record that is being read
+	has     int                       // bytes of it
+	left    int                       // bytes of its body that are to come
+	message []byte                    // that is being read
+	spent   int                       // bytes since the first ClientHello
 
 	begun  bool // there was one ClientHello
 	cipher bool // encryption was announced
@@ -48,7 +42,7 @@ func (h *handshake) look(data []byte) error {
 		if h.left == 0 {
 			n, step = min(len(h.header)-h.has, len(data)), h.inHeader
 		}
-		if h.kind() != recordData {
+		if h.kind() != tlshello.RecordData {
 			h.spent += n
 		}
 		if err := step(data[:n]); err != nil {
@@ -69,15 +63,15 @@ func (h *handshake) inHeader(data []byte) error {
 	if h.has < len(h.header) {
 		return nil
 	}
-	h.has, h.left = 0, int(binary.BigEndian.Uint16(h.header[3:]))
+	h.has, h.left = 0, tlshello.RecordLength(h.header[:])
 	switch h.kind() {
-	case recordData:
+	case tlshello.RecordData:
 		h.over = !h.early
-	case recordCipher:
+	case tlshello.RecordCipher:
 		h.cipher = true
-	case recordHandshake, recordAlert, recordHeartbeat:
+	case tlshello.RecordHandshake, tlshello.RecordAlert, tlshello.RecordHeartbeat:
 	default:
-		return errRecord
+		return tlshello.ErrRecord
 	}
 	return nil
 }
@@ -86,7 +80,7 @@ func (h *handshake) inHeader(data []byte) error {
 // parts of one: some servers skip them.
 func (h *handshake) inBody(data []byte) error {
 	h.left -= len(data)
-	if h.kind() != recordHandshake {
+	if h.kind() != tlshello.RecordHandshake {
 		return nil
 	}
 	h.message = append(h.message, data...)
@@ -94,11 +88,11 @@ func (h *handshake) inBody(data []byte) error {
 		// The client's cipher is announced before a second hello as well, in TLS
 		// 1.3. What is encrypted may look like the beginning of one: then data
 		// follows before it is there to its end.
-		if h.cipher && h.message[0] != clientHello {
+		if h.cipher && h.message[0] != tlshello.ClientHello {
 			h.over = true
 			return nil
 		}
-		if !done(h.message) {
+		if !tlshello.Whole(h.message) {
 			return nil
 		}
 		if err := h.next(); err != nil {
@@ -111,23 +105,25 @@ func (h *handshake) inBody(data []byte) error {
 
 // next deals with a message that is there to its end.
 func (h *handshake) next() error {
-	size := messageSize(h.message)
+	size := tlshello.MessageSize(h.message)
 	whole := h.message[:size]
 	h.message = h.message[size:]
-	if whole[0] != clientHello {
+	if whole[0] != tlshello.ClientHello {
 		return nil
 	}
-	extensions, err := helloExtensions(whole[4:])
+	extensions, err := tlshello.Extensions(whole[4:])
 	if err != nil {
 		return err
 	}
-	if h.said, err = findName(extensions); err != nil {
+	name, err := tlshello.FindName(extensions)
+	if err != nil {
 		return err
 	}
+	h.said = canonical(name)
 	if h.said != h.name {
 		return errOther
 	}
-	h.early = hasExtension(extensions, extEarlyData)
+	h.early = tlshello.HasExtension(extensions, tlshello.ExtEarlyData)
 	if !h.begun {
 		h.begun, h.spent = true, len(h.message)
 	}

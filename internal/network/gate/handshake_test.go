@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/network/tlshello"
 )
 
 const (
@@ -33,7 +34,7 @@ const likeHello = "\x16\x03\x03\x00\x20\x01\xa5\x20\x77.encrypted...............
 
 // withEarlyData adds an extension to the end of a hello.
 func withEarlyData(hello []byte) []byte {
-	out := append(bytes.Clone(hello), 0, extEarlyData, 0, 0)
+	out := append(bytes.Clone(hello), 0, tlshello.ExtEarlyData, 0, 0)
 	for _, at := range []int{3, 7, extensionsAt(out)} {
 		n := (int(out[at])<<8 | int(out[at+1])) + 4
 		out[at], out[at+1] = byte(n>>8), byte(n)
@@ -99,8 +100,8 @@ func TestHandshakeIsFollowed(t *testing.T) {
 		"the same behind early data":   {join(early, cipherRecord, dataRecord, good), nil, false},
 		"the same, then data, another": {join(early, dataRecord, good, dataRecord, evil), nil, true},
 		"much early data":              {join(early, bytes.Repeat([]byte(dataRecord), peekMost)), nil, false},
-		"a malformed one":              {join(good, "\x16\x03\x03\x00\x05\x01\x00\x00\x01a"), errHello, false},
-		"no record":                    {join(good, "\x80\x2e\x01\x03\x01"), errRecord, false},
+		"a malformed one":              {join(good, "\x16\x03\x03\x00\x05\x01\x00\x00\x01a"), tlshello.ErrHello, false},
+		"no record":                    {join(good, "\x80\x2e\x01\x03\x01"), tlshello.ErrRecord, false},
 		"alerts without end":           {join(good, bytes.Repeat([]byte(alertRecord), peekMost/7+1)), errLong, false},
 		"a message without end":        {join(good, split(join(nil, ".....\x01\x02\x00\x00", make([]byte, peekMost)), 16384)), errLong, false},
 	} {
@@ -260,7 +261,7 @@ type changedSecond struct {
 }
 
 func (c *changedSecond) Write(p []byte) (int, error) {
-	if p[0] == recordHandshake {
+	if p[0] == tlshello.RecordHandshake {
 		c.hellos++
 	}
 	if c.hellos < 2 {

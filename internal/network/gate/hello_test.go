@@ -10,6 +10,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/forkbox/forkbox/internal/network/tlshello"
 )
 
 // hello is the first flight of a real client.
@@ -40,7 +42,7 @@ func split(hello []byte, size int) []byte {
 	var out []byte
 	for body := hello[5:]; len(body) > 0; {
 		n := min(size, len(body))
-		out = append(out, recordHandshake, 3, 1, byte(n>>8), byte(n))
+		out = append(out, tlshello.RecordHandshake, 3, 1, byte(n>>8), byte(n))
 		out, body = append(out, body[:n]...), body[n:]
 	}
 	return out
@@ -59,7 +61,7 @@ func TestServerNameIsFound(t *testing.T) {
 		for _, size := range []int{1, 7, 100, 16384} {
 			in := split(whole, size)
 			for cut := range in {
-				if name, err := helloName(in[:cut]); !errors.Is(err, errMore) {
+				if name, err := helloName(in[:cut]); !errors.Is(err, tlshello.ErrMore) {
 					t.Fatalf("of %d bytes %d say %q, %v", len(in), cut, name, err)
 				}
 			}
@@ -91,7 +93,7 @@ func TestTwoServerNamesAreRefused(t *testing.T) {
 	p += 2 + int(binary.BigEndian.Uint16(doubled[p:]))
 	p += 1 + int(doubled[p])
 	grow(p, 21)
-	if name, err := helloName(doubled); !errors.Is(err, errNames) {
+	if name, err := helloName(doubled); !errors.Is(err, tlshello.ErrNames) {
 		t.Errorf("got %q, %v", name, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/network/tlshello"
 )
 
 // helloFor is a ClientHello for a name that no client would say.
@@ -19,7 +20,7 @@ func helloFor(name string) []byte {
 	extensions := sized(append([]byte{0, 0}, sized(list)...))
 	body := append([]byte{3, 3}, make([]byte, 32)...)
 	body = append(append(body, 0, 0, 2, 0x13, 1, 1, 0), extensions...)
-	message := append([]byte{clientHello, byte(len(body) >> 16), byte(len(body) >> 8), byte(len(body))}, body...)
+	message := append([]byte{tlshello.ClientHello, byte(len(body) >> 16), byte(len(body) >> 8), byte(len(body))}, body...)
 	return split(append(make([]byte, 5), message...), 16000)
 }
 

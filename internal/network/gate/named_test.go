@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/network/tlshello"
 )
 
 // https has a TLS server that says hello at an address.
@@ -256,7 +257,7 @@ func TestInterceptorTakesOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	go shake(conn, "api.example")
-	if said := <-taken; said[0] != recordHandshake || !got[0].TLS || got[0].Host != "api.example" || got[0].Addr.String() != "203.0.113.1:443" {
+	if said := <-taken; said[0] != tlshello.RecordHandshake || !got[0].TLS || got[0].Host != "api.example" || got[0].Addr.String() != "203.0.113.1:443" {
 		t.Errorf("the interceptor read %q of %+v", said, got)
 	}
 	f.wantRecord("the refused request", func(c forkbox.Conn) bool { return c.Target.Method == "POST" && c.State == forkbox.ConnRefused })

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/forkbox/forkbox/internal/network/tlshello"
 )
 
 // kind is what a client speaks, as far as its first bytes tell.
@@ -83,7 +85,7 @@ func glance(conn *boxConn) (first, error) {
 // likely says whether some first bytes are those of most clients that say whom
 // they want to reach.
 func likely(head []byte) bool {
-	if len(head) == 0 || head[0] == recordHandshake {
+	if len(head) == 0 || head[0] == tlshello.RecordHandshake {
 		return true
 	}
 	for _, method := range []string{"GET ", "POST ", "PUT ", "HEAD ", "DELETE ", "OPTIONS ", "PATCH ", "CONNECT "} {
@@ -134,9 +136,9 @@ func classify(head []byte) first {
 	switch {
 	case len(head) == 0:
 		return first{}
-	case head[0] == recordHandshake:
+	case head[0] == tlshello.RecordHandshake:
 		return classifyTLS(head)
-	case head[0] == recordAlert || head[0] == recordCipher:
+	case head[0] == tlshello.RecordAlert || head[0] == tlshello.RecordCipher:
 		return classifyPrelude(head)
 	case head[0]&0x80 != 0 && head[0] != 0x85 && head[0] != 0xa0:
 		return classifyOld(head)
@@ -147,7 +149,7 @@ func classify(head []byte) first {
 func classifyTLS(head []byte) first {
 	name, err := helloName(head)
 	switch {
-	case errors.Is(err, errMore):
+	case errors.Is(err, tlshello.ErrMore):
 		return first{}
 	case err != nil:
 		return first{kind: odd, why: "its TLS handshake is malformed: " + err.Error()}

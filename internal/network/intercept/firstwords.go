@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"strings"
 	"time"
+
+	"github.com/forkbox/forkbox/internal/network/tlshello"
 )
 
 // What a tunnel is for is seen in what the box says first, and looked at before
@@ -20,7 +22,7 @@ func (t *tunnel) sayFirst(asksAgain <-chan bool) (why string) {
 	switch {
 	case err != nil:
 		return "" // it ended without a word
-	case first[0] == tlsHandshake:
+	case first[0] == tlshello.RecordHandshake:
 		return t.beginTLS(asksAgain)
 	}
 	line, err := t.fromBox.ReadSlice('\n')
@@ -60,11 +62,11 @@ func (t *tunnel) sendSecond(name string) (why string) {
 		if err != nil {
 			return ""
 		}
-		if kind[0] == tlsHandshake {
+		if kind[0] == tlshello.RecordHandshake {
 			break
 		}
 		record, err := readRecord(t.fromBox)
-		if err != nil || kind[0] != tlsChangeCipher && kind[0] != tlsData {
+		if err != nil || kind[0] != tlshello.RecordCipher && kind[0] != tlshello.RecordData {
 			return errHello
 		}
 		t.send(record)
@@ -90,12 +92,12 @@ func (t *tunnel) send(words []byte) {
 // second ClientHello. It takes nothing from the reader, and does not wait for
 // more of a server that speaks something else.
 func asksAgain(from *bufio.Reader) bool {
-	for _, need := range []int{1, tlsHeader, len(retryHello)} {
+	for _, need := range []int{1, tlshello.HeaderSize, len(retryHello)} {
 		said, err := from.Peek(need)
-		if err != nil || said[0] != tlsHandshake || need == tlsHeader && recordLength(said)+tlsHeader < len(retryHello) {
+		if err != nil || said[0] != tlshello.RecordHandshake || need == tlshello.HeaderSize && tlshello.RecordLength(said)+tlshello.HeaderSize < len(retryHello) {
 			return false
 		}
 	}
 	said, _ := from.Peek(len(retryHello))
-	return said[tlsHeader] == serverHello && string(said[randomAt:]) == retryHello[randomAt:]
+	return said[tlshello.HeaderSize] == tlshello.ServerHello && string(said[randomAt:]) == retryHello[randomAt:]
 }

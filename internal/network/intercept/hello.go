@@ -2,27 +2,16 @@ package intercept
 
 import (
 	"bufio"
-	"bytes"
-	"crypto/tls"
-	"encoding/binary"
 	"errors"
 	"io"
-	"net"
 	"strings"
-	"time"
+
+	"github.com/forkbox/forkbox/internal/network/tlshello"
 )
 
-// What TLS is made of, as far as it is looked at here (RFC 8446).
 const (
-	tlsChangeCipher = 0x14
-	tlsHandshake    = 0x16
-	tlsData         = 0x17
-	clientHello     = 1
-	serverHello     = 2
-	tlsHeader       = 5                 // bytes of a record's
-	randomAt        = tlsHeader + 4 + 2 // in a server's hello: after its length and version
-	mostRecord      = 1<<14 + 256
-	mostHello       = 64 << 10
+	randomAt  = tlshello.HeaderSize + 4 + 2 // in a server's hello: after its length and version
+	mostHello = 64 << 10
 
 	errHello = "TLS in the tunnel does not begin as it should"
 )
@@ -32,18 +21,16 @@ const (
 var retryHello = strings.Repeat("\x00", randomAt) +
 	"\xcf\x21\xad\x74\xe5\x9a\x61\x11\xbe\x1d\x8c\x02\x1e\x65\xb8\x91\xc2\xa2\x11\x16\x7a\xbb\x8c\x5e\x07\x9e\x09\xe2\xc8\xa8\x33\x9c"
 
-func recordLength(header []byte) int { return int(binary.BigEndian.Uint16(header[3:])) }
-
 // readRecord takes one whole record, of any kind.
 func readRecord(from *bufio.Reader) ([]byte, error) {
-	header, err := from.Peek(tlsHeader)
+	header, err := from.Peek(tlshello.HeaderSize)
 	if err != nil {
 		return nil, err
 	}
-	if length := recordLength(header); header[1] != 3 || length == 0 || length > mostRecord {
+	if length := tlshello.RecordLength(header); header[1] != 3 || length == 0 || length > tlshello.RecordMost {
 		return nil, errors.New(errHello)
 	}
-	record := make([]byte, tlsHeader+recordLength(header))
+	record := make([]byte, tlshello.HeaderSize+tlshello.RecordLength(header))
 	_, err = io.ReadFull(from, record)
 	return record, err
 }
@@ -54,42 +41,20 @@ func readHello(from *bufio.Reader) (name string, hello []byte, why string) {
 	var message []byte
 	for need := 4; len(message) < need; {
 		record, err := readRecord(from)
-		if err != nil || record[0] != tlsHandshake || len(hello) > mostHello {
+		if err != nil || record[0] != tlshello.RecordHandshake || len(hello) > mostHello {
 			return "", nil, errHello
 		}
-		hello, message = append(hello, record...), append(message, record[tlsHeader:]...)
+		hello, message = append(hello, record...), append(message, record[tlshello.HeaderSize:]...)
 		if len(message) >= 4 {
-			need = 4 + int(binary.BigEndian.Uint32(message)&0xffffff)
+			need = tlshello.MessageSize(message)
 		}
-		if message[0] != clientHello || len(message) > need && len(message) >= 4 {
+		if message[0] != tlshello.ClientHello || len(message) > need && len(message) >= 4 {
 			return "", nil, errHello
 		}
 	}
-	name, why = serverName(hello)
-	return bareHost(name), hello, why
-}
-
-var errHeard = errors.New("that is all we wanted to hear")
-
-// serverName reads a ClientHello as a server does that then says nothing.
-func serverName(hello []byte) (name, why string) {
-	config := &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		name = hello.ServerName
-		return nil, errHeard
-	}}
-	if err := tls.Server(overheard{from: bytes.NewReader(hello)}, config).Handshake(); !errors.Is(err, errHeard) {
-		return "", errHello
+	name, err := tlshello.Name(hello, mostHello)
+	if err != nil {
+		return "", nil, errHello
 	}
-	return name, ""
+	return bareHost(name), hello, ""
 }
-
-// overheard is a connection on which nothing is ever said.
-type overheard struct {
-	net.Conn // nil: nothing else of it is used
-	from     io.Reader
-}
-
-func (o overheard) Read(p []byte) (int, error)       { return o.from.Read(p) }
-func (o overheard) Write(p []byte) (int, error)      { return len(p), nil }
-func (o overheard) SetWriteDeadline(time.Time) error { return nil }
-func (o overheard) Close() error                     { return nil }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/network/tlshello"
 )
 
 // company is a proxy, and the world that it leads to.
@@ -294,7 +295,7 @@ func hello(name string) string {
 
 // joined is two messages in one record.
 func joined(a, b string) string {
-	both := a[tlsHeader:] + b[tlsHeader:]
+	both := a[tlshello.HeaderSize:] + b[tlshello.HeaderSize:]
 	return a[:3] + string([]byte{byte(len(both) >> 8), byte(len(both))}) + both
 }
 

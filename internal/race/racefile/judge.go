@@ -6,6 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/strictyaml"
 )
 
 // check is one that must pass, unless it only scores: because that was said, or
@@ -40,7 +41,7 @@ func (p *page) positive(into *float64) field {
 func (p *page) score(into **forkbox.Extract) field {
 	return func(n *yaml.Node, at string) {
 		*into = &forkbox.Extract{}
-		if m, _ := p.real(n, at); !isNull(m) {
+		if m, _ := p.real(n, at); !strictyaml.IsNull(m) {
 			p.mapping(n, at, p.extractFields(*into))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/strictyaml"
 )
 
 // terms is what holds for boxes: of the whole race, or of one approach.
@@ -25,7 +26,7 @@ func (p *page) policy(into *terms, known map[string]field) field {
 	known["allow"] = p.rules("allow", &into.rules)
 	known["deny"] = p.rules("deny", &into.rules)
 	return func(n *yaml.Node, at string) {
-		if m, _ := p.real(n, at); !isNull(m) {
+		if m, _ := p.real(n, at); !strictyaml.IsNull(m) {
 			p.mapping(n, at, known)
 		}
 	}
@@ -34,7 +35,7 @@ func (p *page) policy(into *terms, known map[string]field) field {
 func (p *page) limits(into *forkbox.Limits) field {
 	return func(n *yaml.Node, at string) {
 		m, _ := p.real(n, at)
-		if isNull(m) {
+		if strictyaml.IsNull(m) {
 			return
 		}
 		*into = forkbox.Limits{}
@@ -68,7 +69,7 @@ func (p *page) limit(into forkbox.Limits, x pair, at string) {
 }
 
 // net is none, policy or a team. A file cannot give boxes the host's own
-// network: an owner who knows what it means types it.
+// network: that is for somebody to type who knows what it means.
 func (p *page) net(into *string) field {
 	return func(n *yaml.Node, at string) {
 		text, ok := p.word(n, at)

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/strictyaml"
 )
 
 // scalar is a single value as it was written, with what YAML takes it for.
@@ -21,7 +22,7 @@ func (p *page) scalar(n *yaml.Node, at string) (text, tag string, ok bool) {
 	case n.Kind != yaml.ScalarNode:
 		p.fault(n.Line, at, "there should be a single value")
 		return "", "", false
-	case isNull(n):
+	case strictyaml.IsNull(n):
 		p.fault(n.Line, at, "there is no value")
 		return "", "", false
 	}
@@ -29,7 +30,7 @@ func (p *page) scalar(n *yaml.Node, at string) (text, tag string, ok bool) {
 	case "!!str", "!!int", "!!float", "!!bool", "!!timestamp":
 		return n.Value, tag, true
 	}
-	p.fault(n.Line, at, "%s is not taken here", clip(tag))
+	p.fault(n.Line, at, "%s is not taken here", strictyaml.Clip(tag))
 	return "", "", false
 }
 
@@ -58,7 +59,7 @@ func (p *page) yes(into *bool) field {
 		switch {
 		case !ok:
 		case tag != "!!bool":
-			p.fault(n.Line, at, "%q is neither true nor false", clip(text))
+			p.fault(n.Line, at, "%q is neither true nor false", strictyaml.Clip(text))
 		default:
 			*into = strings.EqualFold(text, "true")
 		}
@@ -73,7 +74,7 @@ func whole[T int | int64](p *page, into *T, least T) field {
 		}
 		v, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || int64(T(v)) != v {
-			p.fault(n.Line, at, "%q is no whole number", clip(text))
+			p.fault(n.Line, at, "%q is no whole number", strictyaml.Clip(text))
 		} else if *into = T(v); *into < least {
 			p.fault(n.Line, at, "%d is too few: the least is %d", v, least)
 		}
@@ -93,7 +94,7 @@ func (p *page) number(into *float64, percent bool) field {
 		}
 		v, err := strconv.ParseFloat(plain, 64)
 		if err != nil || math.IsInf(v, 0) || strings.Trim(plain, "+-.0123456789eE") != "" {
-			p.fault(n.Line, at, "%q is no number", clip(text))
+			p.fault(n.Line, at, "%q is no number", strictyaml.Clip(text))
 			return
 		}
 		if *into = v / scale; percent && v > 1 && scale == 1 {
@@ -132,7 +133,7 @@ func (p *page) env(into *forkbox.Strings) field {
 			})
 			return
 		}
-		if isNull(n) {
+		if strictyaml.IsNull(n) {
 			return
 		}
 		pairs, _ := p.pairs(n, at)
@@ -147,10 +148,10 @@ func (p *page) variable(into *forkbox.Strings, x pair, at string) {
 	place := fmt.Sprintf("%s[%d]", at, len(*into))
 	p.lines[place] = x.key.Line
 	if x.key.Value == "" || strings.ContainsAny(x.key.Value, "=\x00") {
-		p.fault(x.key.Line, at, "%q is no name of a variable", clip(x.key.Value))
+		p.fault(x.key.Line, at, "%q is no name of a variable", strictyaml.Clip(x.key.Value))
 		return
 	}
-	if text, _, ok := p.scalar(x.value, at+"."+clip(x.key.Value)); ok {
+	if text, _, ok := p.scalar(x.value, at+"."+strictyaml.Clip(x.key.Value)); ok {
 		*into = append(*into, x.key.Value+"="+text)
 	}
 }
@@ -169,7 +170,7 @@ func oneOf[T ~string](p *page, into *T, words ...T) field {
 				return
 			}
 		}
-		why := fmt.Sprintf("%q is not one of %s", clip(text), strings.Join(known, ", "))
+		why := fmt.Sprintf("%q is not one of %s", strictyaml.Clip(text), strings.Join(known, ", "))
 		if near := nearest(text, known); near != "" {
 			why += fmt.Sprintf("; is %q meant?", near)
 		}
