@@ -15,7 +15,7 @@ const (
 	mateFirst, mateLast   = 1, 4095
 	standFirst, standLast = 4096, 65534
 	standInLimit          = 8192
-	standInNet           = uint32(198)<<24 | uint32(19)<<16
+	standInNet            = uint32(198)<<24 | uint32(19)<<16
 )
 
 // standIn is what a stand-in address stands for.
