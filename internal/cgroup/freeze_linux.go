@@ -115,7 +115,7 @@ func (v v2) kill(g *Group, n node) error {
 	return errors.Join(err, listErr)
 }
 
-// killFrozen: whoever is frozen has no children meanwhile, and can be killed.
+// killFrozen: a frozen process has no children meanwhile, and can be killed.
 func (v v2) killFrozen(g *Group, n node) error {
 	file := filepath.Join(n.main(), "cgroup.freeze")
 	was, err := read(file)
@@ -124,7 +124,7 @@ func (v v2) killFrozen(g *Group, n node) error {
 		write(file, strings.TrimSpace(was)))
 }
 
-// kill: whoever is frozen has no children meanwhile; but in version 1 nobody
+// kill: a frozen process has no children meanwhile; but in version 1 no process
 // dies before they are let go on.
 func (v v1) kill(g *Group, n node) error {
 	dir := n.dir(freezer)
@@ -147,8 +147,8 @@ func (v v1) kill(g *Group, n node) error {
 }
 
 // release moves those that were killed to where nothing is frozen, to die
-// there, because their box is paused and has to stay so. Nobody is moved whose
-// death is not certain.
+// there, because their box is paused and has to stay so. No process is moved
+// whose death is not certain.
 func (v1) release(g *Group, n node) error {
 	list, err := g.host.members(n)
 	errs := []error{err}
@@ -178,7 +178,7 @@ func doomed(pid int) bool {
 	return false
 }
 
-// killUnfrozen does it where there is no freezer: nobody can have children
+// killUnfrozen does it where there is no freezer: no process can have children
 // while none are allowed.
 func (v1) killUnfrozen(g *Group, n node) error {
 	var e edit

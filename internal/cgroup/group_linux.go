@@ -124,8 +124,8 @@ func (g *Group) Execs() []string {
 // Pids lists all processes in the box, its first included.
 func (g *Group) Pids() ([]int, error) { return g.host.members(g.box) }
 
-// Idle says whether nothing runs of what was started in the box, nor waits to be
-// reaped. Where nobody counts that it is never true.
+// Idle says whether nothing runs of what was started in the box, nor waits to
+// be reaped. Where the kernel does not count that it is never true.
 func (g *Group) Idle() bool {
 	n, ok := number(readIn(g.execs().dir(pids), "pids.current"))
 	return ok && n == 0
@@ -171,8 +171,8 @@ func nanoseconds(n int64) time.Duration  { return time.Duration(n) }
 func microseconds(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
 // Remove removes all groups of the box. Processes that are about to end are
-// waited for; if others are left the error is Busy. It can be repeated. Whoever
-// knows what execs have groups saves it looking for them.
+// waited for; if others are left the error is Busy. It can be repeated. A
+// caller that knows which execs have groups passes them, and saves the search.
 func (g *Group) Remove(ctx context.Context, execs ...*Sub) error {
 	const op = "remove the box's cgroup"
 	ctx, cancel := context.WithTimeout(ctx, dying)
@@ -207,7 +207,7 @@ func (g *Group) known(execs []*Sub) (list []node) {
 	return append(list, g.execs(), g.host.kernel.init(g.box), g.box)
 }
 
-// isEmpty says whether nobody is in the groups that are known.
+// isEmpty says whether no process is in the groups that are known.
 func (g *Group) isEmpty(execs []*Sub) bool {
 	return !slices.ContainsFunc(g.known(execs), func(n node) bool {
 		in, err := g.host.kernel.pids(n.main())

@@ -209,8 +209,8 @@ func (t tree) word() string {
 }
 
 // Sweep removes the groups of boxes that are no more: those that have no
-// process and that nobody has made or found since this process started. It
-// looks everywhere where an earlier daemon of this name may have made them.
+// process and that was not made or found since this process started. It looks
+// everywhere where an earlier daemon of this name may have made them.
 func (h *Host) Sweep() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -264,7 +264,7 @@ func boxesIn(trees []tree) (ids []string) {
 	return slices.Compact(ids)
 }
 
-// notBusy forgives that somebody came into a group meanwhile.
+// notBusy forgives that a process came into a group meanwhile.
 func notBusy(err error) error {
 	if errors.Is(err, unix.EBUSY) {
 		return nil

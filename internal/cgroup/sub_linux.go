@@ -19,7 +19,7 @@ type Sub struct {
 
 // Events is what happened to an exec.
 type Events struct {
-	OOMKills int64 // processes of it that were killed for want of memory, by whoever's limit
+	OOMKills int64 // processes of it that were killed for want of memory, by any limit
 	PidsHits int64 // how often it could not have another process
 	Peak     int64 // the most memory that it used, 0 if this kernel does not count that
 	PidsPeak int64 // the most processes and threads, likewise
@@ -153,7 +153,7 @@ func (s *Sub) Remove() error {
 	return forkbox.Wrap(op, err)
 }
 
-// note remembers the group of an exec, so that nobody has to look for it among
+// note remembers the group of an exec, so that it need not be looked for among
 // the many files that the kernel has in each group.
 func (g *Group) note(s *Sub) {
 	g.mu.Lock()
@@ -202,7 +202,7 @@ func (g *Group) within(c controller) (list []string) {
 // 1, and version 2 until Linux 6.10, count it for the group of who wanted
 // another process. Since 6.11 version 2 counts it for the group whose limit it
 // was, and those above; then a box's limit is met by the execs that ran at the
-// time, as far as anybody can tell.
+// time, as far as can be told.
 
 const (
 	tallyOOM  = "oom-kills"     // of execs that are no more, kept with their box
@@ -223,7 +223,8 @@ func (g *Group) pidsHits() int64 {
 }
 
 // Begins notes what an exec is not to be blamed for: what its box has met until
-// now. Whoever makes a group ahead calls it once more when the exec begins.
+// now. A caller that makes a group ahead calls it once more when the exec
+// begins.
 func (s *Sub) Begins() {
 	if !s.group.host.byLimit() {
 		return

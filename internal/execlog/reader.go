@@ -19,9 +19,9 @@ const (
 	pollLast  = 100 * time.Millisecond
 )
 
-// Read calls yield for the output in a log, in order, in pieces of at most
-// 32 KiB. With follow it waits for more until the log has its end, or ended
-// says that nobody writes any more and everything was read. A torn or
+// Read calls yield for the output in a log, in order, in pieces of at most 32
+// KiB. With follow it waits for more until the log has its end, or ended says
+// that there is no writer any more and everything was read. A torn or
 // overwritten tail ends the log; it is not an error.
 func Read(ctx context.Context, path string, follow bool, ended func() bool, yield func(forkbox.LogRecord) error) error {
 	f, err := open(path)

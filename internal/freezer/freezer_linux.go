@@ -78,7 +78,7 @@ func save(file string, n note) error {
 	return os.Rename(file+".new", file)
 }
 
-// Thaw lets processes go on that were frozen, also by somebody who is no more.
+// Thaw lets processes go on that were frozen, also by a daemon that is no more.
 // Where there is no note there is nothing to do.
 func Thaw(noteFile string) error {
 	text, err := os.ReadFile(noteFile)

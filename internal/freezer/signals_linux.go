@@ -17,7 +17,7 @@ import (
 // runs.
 func bySignals(ctx context.Context, init int, noteFile string) error {
 	stopped := map[int]started{}
-	was := map[int]bool{} // stopped before us, by somebody who has reasons
+	was := map[int]bool{} // stopped before us, for reasons of their own
 	for _, pid := range Descendants(init) {
 		if state(pid) == 'T' {
 			was[pid] = true
@@ -64,7 +64,7 @@ func resume(stopped map[int]started) error {
 	var errs []error
 	for pid, start := range stopped {
 		if startOf(pid) != start {
-			continue // it has ended, and this is somebody else's pid
+			continue // it has ended, and this pid is another process's
 		}
 		if err := unix.Kill(pid, unix.SIGCONT); err != nil && !errors.Is(err, unix.ESRCH) {
 			errs = append(errs, err)
@@ -73,8 +73,8 @@ func resume(stopped map[int]started) error {
 	return errors.Join(errs...)
 }
 
-// Descendants lists all processes below one. In a box they are all there are:
-// whoever loses its parent becomes a child of the first process.
+// Descendants lists all processes below one. In a box they are all there are: a
+// process that loses its parent becomes a child of the first process.
 func Descendants(pid int) (all []int) {
 	for _, child := range children(pid) {
 		all = append(all, child)

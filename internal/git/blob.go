@@ -13,7 +13,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// maxBlob is more than anybody merges, and what a reply may take of memory.
+// maxBlob is more than is ever merged, and what a reply may take of memory.
 const maxBlob = 64 << 20
 
 // Blob is the content of a file in a commit, byte for byte as git would check

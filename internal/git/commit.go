@@ -68,8 +68,8 @@ func (r Repo) Commit(ctx context.Context, spec CommitSpec) (id string, skipped [
 	return id, paths.skipped, complain(err)
 }
 
-// top is the repository at the top of the work tree. That git sees none here
-// is an error, for somebody asked for a commit.
+// top is the repository at the top of the work tree. That git sees none here is
+// an error, for the caller asked for a commit.
 func (r Repo) top(ctx context.Context) (Repo, error) {
 	top, err := r.line(ctx, "rev-parse", "--show-toplevel")
 	return Repo{Root: top, Owner: r.Owner}, complain(err)

@@ -195,7 +195,7 @@ func (p *indexParser) entry() (e IndexEntry, ok bool) {
 		if len(p.rest) < fixed+2 {
 			return e, false
 		}
-		// Not checked out, or to be added later, or what nobody knows yet.
+		// Not checked out, or to be added later, or what is not known yet.
 		e.more = binary.BigEndian.Uint16(p.rest[fixed:])
 		e.Told = e.Told && e.more == 0
 		fixed += 2

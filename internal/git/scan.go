@@ -22,7 +22,7 @@ import (
 //   - a path is staged, unmerged, edited, touched, assumed unchanged, or not
 //     checked out: dirty;
 //   - a file is not as long as its blob (line ends, $Id$, LFS …): dirty,
-//     because nobody can tell the bytes from the blob.
+//     because the bytes cannot be told from the blob.
 func (r Repo) Scan(ctx context.Context, fence time.Time) (Clean, bool, error) {
 	clean, ok, err := r.scan(ctx, fence)
 	if err != nil || !ok {

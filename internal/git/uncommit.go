@@ -16,8 +16,8 @@ import (
 
 // Uncommit takes a commit off the current branch whose files are as they were
 // before it already: the branch and the index's entries for those files go
-// back, as with git reset. It does so only where nothing is lost by it and
-// nobody else has seen the commit; why says otherwise what keeps it there.
+// back, as with git reset. It does so only where nothing is lost by it and no
+// other has seen the commit; why says otherwise what keeps it there.
 func (r Repo) Uncommit(ctx context.Context, commit string) (why string, err error) {
 	if err := checkCommit("uncommit", commit); err != nil {
 		return "", err

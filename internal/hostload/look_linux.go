@@ -34,7 +34,7 @@ func unreadable(err error) error {
 	return forkbox.Errorf(forkbox.Internal, "read the load of the host", "%w", err)
 }
 
-// disk counts what is free for everybody: root's own share is the host's, and
+// disk counts what is free for all users: root's own share is the host's, and
 // no box should live off it.
 func (l *Load) disk(path string) error {
 	var st unix.Statfs_t

@@ -143,7 +143,7 @@ func noBox(op, id string, err error) error {
 		Hint("forkbox ls shows your boxes")
 }
 
-// environments remembers what it has read of late: the boxes that somebody
+// environments remembers what it has read of late: the boxes that an owner
 // works with are mostly of one environment, and it is read with each of them.
 type environments struct {
 	mu    sync.Mutex
@@ -156,8 +156,8 @@ const (
 	largeEnvironment  = 64 << 10
 )
 
-// read is the environment that is recorded as text. Whoever gets it shares it,
-// and changes none of it.
+// read is the environment that is recorded as text. Its callers share it, and
+// changes none of it.
 func (e *environments) read(text []byte) (env forkbox.Strings, err error) {
 	e.mu.Lock()
 	env, known := e.known[string(text)]
@@ -168,7 +168,7 @@ func (e *environments) read(text []byte) (env forkbox.Strings, err error) {
 	if err := json.Unmarshal(text, &env); err != nil || len(text) > largeEnvironment {
 		return env, err
 	}
-	env = slices.Clip(env) // whoever appends gets a copy
+	env = slices.Clip(env) // a caller that appends gets a copy
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.known == nil || len(e.known) >= knownEnvironments {

@@ -79,7 +79,7 @@ const (
 	sqlSnapshotLast    = `SELECT record FROM snapshots WHERE box = (SELECT ?) AND auto = 0 ORDER BY created DESC, rowid DESC LIMIT 1`
 	sqlSnapshotNames   = `SELECT name FROM snapshots WHERE box = ?`
 	sqlSnapshots       = `SELECT record FROM snapshots WHERE box = (SELECT ?) ORDER BY created, rowid`
-	// A uid of -1 is everybody's.
+	// A uid of -1 matches every user.
 	sqlSnapshotsOf = `SELECT record FROM snapshots WHERE ?1 = -1 OR owner_uid = ?1 ORDER BY created, rowid`
 
 	// One statement, so that it is as of one moment.

@@ -25,7 +25,7 @@ type UserCommitted struct {
 	Memory, CPUs, Disk int64
 }
 
-// Want is what somebody wants to do. New and Start can come together.
+// Want is what a client wants to do. New and Start can come together.
 type Want struct {
 	Owner  forkbox.Owner
 	New    bool // make a box
@@ -48,7 +48,7 @@ func never(why string) Verdict { return Verdict{Why: why} }
 
 var fine = Verdict{OK: true}
 
-// Admit says whether the host has room for what somebody wants. Something that
+// Admit says whether the host has room for what a client wants. Something that
 // can never be is told at once, even where something else would have to be
 // waited for first.
 func (c Config) Admit(load hostload.Load, now Committed, want Want) Verdict {
@@ -187,7 +187,7 @@ func (c Config) memoryLeft(load hostload.Load, _ Committed, _ Want) Verdict {
 	return left("the host has %s of memory left, and keeps %s for itself", load.MemAvailable, keep, load.MemTotal)
 }
 
-// diskLeft has whoever is alone be told at once: a box that runs may end and be
+// diskLeft refuses a user who is alone at once: a box that runs may end and be
 // removed, but those at rest lie where they lie, and those that were paused to
 // save what is left go on only when there is more.
 func (c Config) diskLeft(load hostload.Load, now Committed, _ Want) Verdict {
@@ -225,8 +225,8 @@ func left(words string, free, keep, total int64) Verdict {
 }
 
 // pressure does not count against who is alone: no other box will end and make
-// the host idle, and whoever wants to look what their only box is doing to the
-// host must get in.
+// the host idle, and a user who wants to look what their only box is doing to
+// the host must get in.
 func (c Config) pressure(load hostload.Load, now Committed, want Want) Verdict {
 	others := now.Running
 	if !want.Start {
@@ -249,7 +249,7 @@ func waitedFor(what string) string {
 }
 
 // Unmeasured lists the pressures that the configuration counts on and this
-// kernel does not measure, for somebody to be told.
+// kernel does not measure, for the client to be told.
 func (c Config) Unmeasured(load hostload.Load) []string {
 	var all []string
 	for _, what := range slices.Sorted(maps.Keys(c.Admission.Pressure)) {

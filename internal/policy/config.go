@@ -12,11 +12,11 @@ import (
 
 // Config is what the daemon's config.yaml says.
 type Config struct {
-	// Limits is the host's floor: no box has more, whatever anybody asks for.
+	// Limits is the host's floor: no box has more, whatever is asked for.
 	Limits forkbox.Limits
 	// Defaults are for boxes of which nothing was said.
 	Defaults forkbox.Limits
-	// Users are by name, by uid in digits, or "*" for everybody not named.
+	// Users are by name, by uid in digits, or "*" for every user not named.
 	Users     map[string]User
 	Admission Admission
 	Reserve   Reserve
@@ -53,7 +53,7 @@ type Admission struct {
 	// seconds, in percent, in which some process waited, above which nothing
 	// new starts. What is not in it does not count.
 	Pressure map[string]float64
-	// Wait is how long somebody waits for a place who said nothing else.
+	// Wait is how long a client waits for a place that said nothing else.
 	Wait time.Duration
 }
 
@@ -95,7 +95,7 @@ const (
 	fromDefault = "default"
 )
 
-// bound is the most that somebody allows.
+// bound is the most that a source allows.
 type bound struct {
 	value int64
 	from  string
@@ -137,9 +137,9 @@ func (u User) most(r forkbox.Resource) int64 {
 	return most
 }
 
-// usersOf are the entries that hold for somebody. With one by name and one by
-// uid both hold. Digits are always a uid: somebody who is called 1000 must not
-// get what was meant for the user of that number.
+// usersOf are the entries that hold for a user. With one by name and one by uid
+// both hold. Digits are always a uid: a user who is called 1000 must not get
+// what was meant for the user of that number.
 func (c Config) usersOf(owner forkbox.Owner) []User {
 	var all []User
 	if u, has := c.Users[strconv.Itoa(owner.UID)]; has {
@@ -154,7 +154,7 @@ func (c Config) usersOf(owner forkbox.Owner) []User {
 	return all
 }
 
-// quotaOf is what all boxes of somebody may use together.
+// quotaOf is what all boxes of a user may use together.
 func (c Config) quotaOf(owner forkbox.Owner) Quota {
 	var q Quota
 	for _, u := range c.usersOf(owner) {

@@ -78,7 +78,7 @@ func (p page) users(into map[string]User) field {
 		return p.entries(n, func(key, value *yaml.Node) error {
 			if !isUser(key.Value) {
 				return p.malformed(key, "%q is no name of a user", key.Value).
-					Hint("it is a name, a uid in digits, or \"*\" for everybody who is not named")
+					Hint("it is a name, a uid in digits, or \"*\" for every user who is not named")
 			}
 			u := User{Limits: forkbox.Limits{}}
 			err := p.fields(value, map[string]field{"limits": p.limits(u.Limits), "quota": p.quota(&u.Quota)})
@@ -99,8 +99,8 @@ func (p page) quota(q *Quota) field {
 	return func(n *yaml.Node) error { return p.fields(n, known) }
 }
 
-// isUser refuses what could never match anybody, such as a uid with a zero
-// before it: its limits would hold for nobody, and nobody would notice.
+// isUser refuses what could never match a user, such as a uid with a zero
+// before it: its limits would hold for no user, unnoticed.
 func isUser(key string) bool {
 	if isUID(key) {
 		uid, err := strconv.ParseUint(key, 10, 32)

@@ -15,9 +15,9 @@ type Network struct {
 	Floor []forkbox.NetRule
 	// DNS are the servers that names are resolved at, instead of the host's.
 	DNS []netip.AddrPort
-	// Default is for boxes of which nobody said anything: none or policy.
+	// Default is for boxes for which nothing was asked: none or policy.
 	Default forkbox.Net
-	// Preset is for those of which nobody said which.
+	// Preset is for those for which none was named.
 	Preset string
 	// Project is what a project's file may ask for by itself.
 	Project rules.Project
@@ -151,7 +151,7 @@ func checkHost(text string) error {
 }
 
 // mode is none or policy. A file cannot give a box the host's own network: that
-// is for somebody to type who knows what it means.
+// is for an owner to type who knows what it means.
 func (p page) mode(into *forkbox.Net) field {
 	return func(n *yaml.Node) error {
 		text, err := p.text(n)

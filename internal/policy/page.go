@@ -143,7 +143,7 @@ func (p page) items(n *yaml.Node, key string, each func(item *yaml.Node, text st
 	return nil
 }
 
-// text is a plain value as it was written. Aliases are refused: nobody needs
+// text is a plain value as it was written. Aliases are refused: no file needs
 // them here, and a few lines of them can stand for gigabytes.
 func (p page) text(n *yaml.Node) (string, error) {
 	if n.Kind == yaml.AliasNode {

@@ -12,11 +12,11 @@ import (
 // projectFile is the name of a project's own file.
 const projectFile = "forkbox.yaml"
 
-// FindProject looks for the project's file in dir and the directories above
-// it, the nearest first. It takes the real name of dir: what is above a symlink
-// is not above the project. Somebody at work below their home has no project
-// above it. It only looks: [LoadProject] refuses a file that somebody else
-// could have written.
+// FindProject looks for the project's file in dir and the directories above it,
+// the nearest first. It takes the real name of dir: what is above a symlink is
+// not above the project. A user at work below their home has no project above
+// it. It only looks: [LoadProject] refuses a file that another user could have
+// written.
 func FindProject(dir string) (file string, ok bool) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -90,7 +90,7 @@ const configEnv = "FORKBOX_CONFIG"
 const mostText = 64 << 10
 
 // DefaultPath is where the daemon's configuration is: FORKBOX_CONFIG if that is
-// set, else /etc/forkbox/config.yaml for root, and for everybody else
+// set, else /etc/forkbox/config.yaml for root, and for other users
 // forkbox/config.yaml in XDG_CONFIG_HOME or ~/.config. It is empty where there
 // is no home either.
 func DefaultPath(root bool) string {
@@ -109,7 +109,7 @@ func DefaultPath(root bool) string {
 	return ""
 }
 
-// readTrusted reads a file that nobody else can have written. The checks are
+// readTrusted reads a file that no other user can have written. The checks are
 // made on what was opened: a path could be exchanged in between.
 func readTrusted(file string) ([]byte, error) {
 	link, err := os.Lstat(file)

@@ -102,8 +102,8 @@ func expect(t *testing.T, got bounds, err error, want bounds, code forkbox.Code,
 	}
 }
 
-// TestDigitsAreUIDs: a user called by a number or a star does not slip into
-// the place of somebody else.
+// TestDigitsAreUIDs: a user called by a number or a star does not slip into the
+// place of another user.
 func TestDigitsAreUIDs(t *testing.T) {
 	c := Config{Users: map[string]User{"1000": {Limits: limits{pids: 500}}, "*": {Limits: limits{pids: 5}}}}
 	for _, name := range []string{"1000", "*", ""} {

@@ -27,12 +27,12 @@ import (
 //
 // Some boxes stay whatever is asked: with processes, pinned, kept, with
 // children, in the middle of something, or with facts that make no sense. One
-// with changes that nobody applied or discarded goes only if the request says
-// so. A request that [Check] refuses removes nothing.
+// with changes that were neither applied nor discarded goes only if the request
+// says so. A request that [Check] refuses removes nothing.
 //
-// The bytes that several boxes share are in nobody's Bytes, and the children
-// of a box are those of before: to remove more where the first removal made
-// that possible, gather the facts again and decide again.
+// The bytes that several boxes share are in no box's Bytes, and the children of
+// a box are those of before: to remove more where the first removal made that
+// possible, gather the facts again and decide again.
 func Decide(now time.Time, facts []Facts, spec forkbox.GCSpec, policy Policy, total int64) (remove, keep []forkbox.Collected) {
 	remove, keep = []forkbox.Collected{}, []forkbox.Collected{} // lists in JSON, never null
 	if Check(spec) != nil {
@@ -94,7 +94,7 @@ func (b candidate) collected(why string) forkbox.Collected {
 type Outcome string
 
 const (
-	Unreviewed Outcome = "unreviewed" // it has changes that nobody applied or discarded
+	Unreviewed Outcome = "unreviewed" // it has changes that were neither applied nor discarded
 	Applied    Outcome = "applied"    // it landed something and has nothing left
 	Discarded  Outcome = "discarded"  // its changes were discarded
 	Lost       Outcome = "lost"       // it was made for a race, and another approach of that landed
@@ -105,7 +105,7 @@ const (
 // Facts are what is known of one box when it is decided about.
 type Facts struct {
 	Box forkbox.Box
-	// LastUsed is when something last ran in it, or somebody last reviewed,
+	// LastUsed is when something last ran in it, or its owner last reviewed,
 	// applied or discarded; the time it was made if zero.
 	LastUsed time.Time
 	// Running says that it has processes beyond its init.
@@ -113,8 +113,8 @@ type Facts struct {
 	// Children are the names of the boxes and templates that lie over layers
 	// of its snapshots.
 	Children []string
-	// Outcome that is none of the constants keeps the box: whoever could not
-	// find it out leaves it empty.
+	// Outcome that is none of the constants keeps the box: a caller that could
+	// not find it out leaves it empty.
 	Outcome Outcome
 	// Bytes is what removing it alone frees.
 	Bytes int64
@@ -122,7 +122,7 @@ type Facts struct {
 	Snapshots int
 }
 
-// used is when the box was last of use to somebody. Making it counts.
+// used is when the box was last of use. Making it counts.
 func (f Facts) used() time.Time {
 	if f.LastUsed.After(f.Box.Created) {
 		return f.LastUsed
@@ -131,7 +131,7 @@ func (f Facts) used() time.Time {
 }
 
 // protection says why a box stays whatever its age and size: empty if it may
-// go. What a request can overrule comes last, so that nobody is told to
+// go. What a request can overrule comes last, so that no owner is told to
 // overrule it and then finds the box protected by something else.
 func protection(f Facts, spec forkbox.GCSpec) string {
 	if why := unfinished(f.Box); why != "" {
@@ -151,7 +151,7 @@ func protection(f Facts, spec forkbox.GCSpec) string {
 	case !known(f.Outcome):
 		return "it could not be found out whether it has changes"
 	case f.Outcome == Unreviewed && !spec.Unreviewed:
-		return "it has changes nobody applied or discarded; --unreviewed removes it too"
+		return "it has changes that were neither applied nor discarded; --unreviewed removes it too"
 	}
 	return ""
 }

@@ -18,8 +18,9 @@ type Policy struct {
 	Lost      time.Duration
 	Failed    time.Duration
 	Untouched time.Duration
-	// Unreviewed boxes are somebody's work: this age speaks against them, and
-	// still only a gc that is asked for them ([forkbox.GCSpec]) removes them.
+	// Unreviewed boxes are their owner's work: this age speaks against them,
+	// and still only a gc that is asked for them ([forkbox.GCSpec]) removes
+	// them.
 	Unreviewed time.Duration
 	// MaxSize, where not zero, has the least recently used boxes go, whatever
 	// their age, until no more bytes than this are in use.
@@ -28,10 +29,10 @@ type Policy struct {
 
 const day = 24 * time.Hour
 
-// Default is the policy of somebody who said nothing. A box that was applied
-// or discarded, or whose race another one won, has done its work; a day is to look at its logs once more. One
-// that failed is for somebody to find out why. One that nobody touched costs
-// next to nothing and may have been made for Monday.
+// Default is the policy where none was given. A box that was applied or
+// discarded, or whose race another one won, has done its work; a day is to look
+// at its logs once more. One that failed is kept for its owner to find out why.
+// An untouched one costs next to nothing and may have been made for Monday.
 func Default() Policy {
 	return Policy{Applied: day, Discarded: day, Lost: day, Failed: 7 * day, Untouched: 7 * day}
 }
@@ -82,7 +83,7 @@ func formatAge(d time.Duration) string {
 			return strconv.FormatInt(int64(d/u.length), 10) + u.letter
 		}
 	}
-	return d.String() // a fraction of a second: nobody can have asked for it in text
+	return d.String() // a fraction of a second: it cannot have been asked for in text
 }
 
 func formatSize(n int64) string {

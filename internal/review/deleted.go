@@ -131,7 +131,7 @@ func (v *View) replaced(dir string) bool {
 }
 
 // onlyRewritten says whether reality's file has other bytes than at the fence,
-// or than what landed there since, and says the same: nobody changed anything.
+// or than what landed there since, and says the same: nothing was changed.
 // git's index is such a file, which editors and prompts have written anew.
 func (v *View) onlyRewritten(ctx context.Context, e *Entry) bool {
 	if v.Rewritten == nil || e.Kind != forkbox.Modified || e.Type != "file" || e.differs("mode", "owner", "xattr") {
@@ -194,8 +194,8 @@ func (v *View) Unresolved(path string) bool {
 	return found
 }
 
-// Undecided says whether a sync left a change undecided, and nobody has decided
-// since.
+// Undecided says whether a sync left a change undecided, and the owner has not
+// decided since.
 func (v *View) Undecided(ctx context.Context, e *Entry) (bool, error) {
 	if !v.Unresolved(e.Path) {
 		return false, nil

@@ -95,7 +95,7 @@ func rel(path, dir string) string { return strings.TrimPrefix(strings.TrimPrefix
 
 // sourceless refuses a directory that was moved from what is not there any
 // more. The box shows in it what reality has there now, or nothing; what is
-// missing in it was never deleted, so that nobody's choice makes it land.
+// missing in it was never deleted, so that no choice makes it land.
 func (p *Plan) sourceless(e *Entry, why string) (Step, error) {
 	p.lost = e.Path
 	return p.impossible(e, fmt.Sprintf("the box moved it from %q, which %s: give the move up (forkbox discard %s %q), or undo what reality did", e.From, why, p.View.Box.Name, e.Path))

@@ -86,7 +86,7 @@ type holder struct {
 }
 
 // labels says what boxes are called in URLs: by their name, and those of other
-// users than the daemon's own by their user as well. So nobody ever gets the
+// users than the daemon's own by their user as well. So no user ever gets the
 // visitors of another's box, not even while it is at rest or the daemon is new.
 // Among one user's a label stays with its holder while the daemon runs.
 type labels struct {
@@ -117,7 +117,7 @@ func (l labels) of(box forkbox.Box, used func(string) bool) (string, error) {
 }
 
 // candidates are what a box could be called, the best first. Its id fits always
-// and is nobody else's name: the engine lets no box be called like an id.
+// and is no other box's name: the engine lets no box be called like an id.
 func (l labels) candidates(box forkbox.Box) []string {
 	name := box.Name
 	if box.Owner.UID != l.own {

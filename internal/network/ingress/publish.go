@@ -15,7 +15,7 @@ const (
 	// privileged ports are those that only root may have.
 	privileged = 1024
 
-	// portsPerBox bounds the sockets that a box costs while nobody uses them.
+	// portsPerBox bounds the sockets that a box costs while they are not used.
 	portsPerBox = 64
 )
 

@@ -16,7 +16,7 @@ type room struct {
 	outer *room
 }
 
-// enter takes a place. Whoever got one leaves.
+// enter takes a place. A caller that got one calls leave.
 func (r *room) enter() bool {
 	if r == nil {
 		return true
@@ -107,8 +107,8 @@ func newDoor(port int, room *room, dial Dial) *door {
 	return d
 }
 
-// enter connects to the box. The connection ends with the door; whoever got it
-// gives it back with done.
+// enter connects to the box. The connection ends with the door; the caller that
+// got it gives it back with done.
 func (d *door) enter(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()

@@ -23,8 +23,8 @@ type unreached struct{ error }
 
 func (u unreached) Unwrap() error { return u.error }
 
-// nobody says whether that is because nothing listens. Where it was the box's
-// init that tried, only the code of its error came here.
+// it is not known whether that is because nothing listens. Where it was the
+// box's init that tried, only the code of its error came here.
 func (u unreached) nobody() bool {
 	return errors.Is(u.error, syscall.ECONNREFUSED) || forkbox.CodeOf(u.error) == forkbox.Unavailable
 }
@@ -96,7 +96,7 @@ func (r *route) failed(w http.ResponseWriter, req *http.Request, err error) {
 	r.log.Debug("cannot reach an open port", "box", r.box, "port", r.port, "error", err)
 	var u unreached
 	switch {
-	case req.Context().Err() != nil: // nobody is there to read it
+	case req.Context().Err() != nil: // the visitor is gone
 		panic(http.ErrAbortHandler)
 	case errors.Is(err, errFull):
 		crowded(w, r)
@@ -155,8 +155,8 @@ func noPlace(w http.ResponseWriter) {
 		Hint("forkbox open BOX PORT tells the URL of a box's port"))
 }
 
-// notOpen says the same whether there is such a box or not: who asks may be
-// anybody.
+// notOpen says the same whether there is such a box or not: the visitor may be
+// any user.
 func notOpen(w http.ResponseWriter, at place) {
 	answer(w, http.StatusNotFound, forkbox.Errorf(forkbox.NotFound, opURL, "nothing is open at %s", at.host()).
 		Hint("open it: forkbox open %s %d", at.label, at.port).
@@ -181,7 +181,7 @@ func nobodyListens(w http.ResponseWriter, r *route) {
 		Hint("forkbox wait %s --port %d tells when it is there", r.box, r.port))
 }
 
-// noWay does not say why: who asks may be anybody, and the log has it.
+// noWay does not say why: the visitor may be any user, and the log has it.
 func noWay(w http.ResponseWriter, r *route) {
 	answer(w, http.StatusBadGateway, forkbox.Errorf(forkbox.Unavailable, opURL, "box %s cannot be reached now", r.box).
 		Hint("see whether it runs: forkbox ls"))

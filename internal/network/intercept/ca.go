@@ -17,8 +17,8 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// CA makes the certificates that one box trusts. Nobody else trusts it, and its
-// key never enters the box.
+// CA makes the certificates that one box trusts. No other program trusts it,
+// and its key never enters the box.
 type CA struct {
 	cert *x509.Certificate
 	key  crypto.Signer

@@ -133,8 +133,8 @@ func dropFraming(header http.Header) {
 
 // The server of a connection may be a proxy: then requests name the host that
 // they are for, "CONNECT host:443" or "GET http://host/". That is judged as if
-// the box connected to it, except that nobody knows the address that the proxy
-// will find for it.
+// the box connected to it, except that the gate does not know the address that
+// the proxy will find for it.
 
 // asksProxy says whether a request is for the server to pass on. HTTP/2 has
 // another form of it, which is not spoken here.
@@ -167,9 +167,9 @@ func (i *Interceptor) judgeProxied(c *client, r *http.Request) (forkbox.NetVerdi
 	return v, &objection{status: http.StatusForbidden, verdict: v}
 }
 
-// mayPass says whether the host that a request names may be reached. A tunnel to
-// it must not lead back to the proxy, where a second one could be asked for that
-// nobody sees; and it hides what the gate would have to look at.
+// mayPass says whether the host that a request names may be reached. A tunnel
+// to it must not lead back to the proxy, where a second one could be asked for
+// that the gate does not see; and it hides what the gate would have to look at.
 func (i *Interceptor) mayPass(c *client, t forkbox.NetTarget) forkbox.NetVerdict {
 	v := i.Connect(forkbox.NetTarget{Proto: t.Proto, Host: t.Host, Addr: t.Addr, Port: t.Port})
 	v.Target = t

@@ -11,11 +11,12 @@ import (
 	"sync"
 )
 
-// heads is an HTTP/1 connection whose requests are looked at as they came, before
-// net/http reads them. net/http repairs some shapes silently (two equal
-// Content-Lengths, Transfer-Encoding beside Content-Length); whoever sends them
-// wants two servers to disagree on where a request ends. What goes out is
-// written anew and has one meaning; refusing is for the record and for the rules.
+// heads is an HTTP/1 connection whose requests are looked at as they came,
+// before net/http reads them. net/http repairs some shapes silently (two equal
+// Content-Lengths, Transfer-Encoding beside Content-Length); a client that
+// sends them wants two servers to disagree on where a request ends. What goes
+// out is written anew and has one meaning; refusing is for the record and for
+// the rules.
 //
 // A bad head is not handed on. In its place the server reads a harmless one, so
 // that the handler can answer in words, and after it nothing.

@@ -121,7 +121,8 @@ func (i *Interceptor) serverConfig(c *client) *tls.Config {
 		// HTTP/1.1 for all who speak both: uploads of the libcurl that git uses on
 		// many machines stall now and then over HTTP/2. gRPC speaks only that.
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1", "h2"},
-		// A resumed session shows no certificate, so nobody would ask which name.
+		// A resumed session shows no certificate, so no client would ask which
+		// name.
 		SessionTicketsDisabled: true,
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			return i.certificate(c, hello.ServerName)

@@ -34,7 +34,7 @@ type Interceptor struct {
 // New makes an interceptor. It has no goroutine before the first connection.
 func New(config Config) (*Interceptor, error) {
 	if config.CA == nil || config.Check == nil {
-		return nil, forkbox.Errorf(forkbox.Internal, "start the interceptor", "it has no CA or nobody to ask")
+		return nil, forkbox.Errorf(forkbox.Internal, "start the interceptor", "it has no CA or no policy to ask")
 	}
 	i := &Interceptor{Config: config, limits: config.Limits.filled(), queue: newQueue(), clients: map[*client]bool{}}
 	i.slots = make(chan struct{}, i.limits.Requests)
@@ -147,9 +147,10 @@ type Limits struct {
 	IdleTime    time.Duration // between requests; 2 min
 }
 
-// What HTTP/2 lets the other side send although nobody reads, on one stream. A
-// box can leave as many answers unread as it may have requests, and the gate is
-// everybody's. A box is near; of a server far away that much comes at a time.
+// What HTTP/2 lets the other side send although it is not read, on one stream.
+// A box can leave as many answers unread as it may have requests, and the
+// daemon serves all boxes. A box is near; of a server far away that much comes
+// at a time.
 const (
 	uploadWindow = 64 << 10
 	answerWindow = 256 << 10

@@ -73,7 +73,7 @@ func (p page) answer(w http.ResponseWriter, r *http.Request, status int, own str
 	clear(header)
 	header.Set("Content-Type", kind)
 	header.Set("Content-Length", strconv.Itoa(len(body)))
-	// Paths are the box's own words: nobody is to take them for HTML.
+	// Paths are the box's own words: no browser is to take them for HTML.
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
 	header.Set(OwnAnswer, own)

@@ -40,7 +40,7 @@ func Environment(files TrustFiles, had func(name string) string) map[string]stri
 	return env
 }
 
-// javaOptions leaves a trust store alone that somebody chose for Java itself.
+// javaOptions leaves a trust store alone that the owner chose for Java itself.
 // JAVA_TOOL_OPTIONS is the one variable that every JVM reads, also those that
 // are started by a build tool; each says so in a line on stderr.
 func javaOptions(store, had string) string {
@@ -63,8 +63,8 @@ func TrustBundle(systemPEM []byte, caPEM string) []byte {
 }
 
 // JavaTrustStore makes of certificates in PEM what Java reads: PKCS #12 without
-// a password, since it is nothing secret. What is no certificate is passed over;
-// without any it is an error, for a store that trusts nobody helps nobody.
+// a password, since it is nothing secret. What is no certificate is passed
+// over; without any it is an error, for an empty store is of no use.
 func JavaTrustStore(pems []byte) ([]byte, error) {
 	const op = "make a trust store for Java"
 	entries := javaEntries(pems)

@@ -11,8 +11,8 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// tunnel is what a CONNECT has become: bytes go both ways, and nobody looks at
-// them after what the box says first.
+// tunnel is what a CONNECT has become: bytes go both ways, and the gate does
+// not look at them after what the box says first.
 type tunnel struct {
 	*visit
 	box, proxy         net.Conn

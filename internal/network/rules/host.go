@@ -91,7 +91,7 @@ func whyOf(err error) string {
 	return err.Error()
 }
 
-// quoted is somebody's text for people to read: one line, not too long.
+// quoted is foreign text for people to read: one line, not too long.
 func quoted(text string) string {
 	if len(text) > 80 {
 		return fmt.Sprintf("%+q…", text[:80])
@@ -99,7 +99,7 @@ func quoted(text string) string {
 	return fmt.Sprintf("%+q", text)
 }
 
-// What a request's path may be like for somebody to be sure what it means.
+// What a request's path may be like for its meaning to be certain.
 const (
 	longestPath = 8 << 10
 	mostDecoded = 4 // times: a proxy decodes, then the server behind it

@@ -37,7 +37,7 @@ func isProject(from string) bool {
 	return from == projectPrefix || strings.HasPrefix(from, projectPrefix+" ")
 }
 
-// ask is what somebody wants to reach, put so that rules can be compared.
+// ask is what a box wants to reach, put so that rules can be compared.
 type ask struct {
 	box   string // whose it is, for remedies
 	host  string // "": by address
@@ -146,7 +146,7 @@ func (r Rule) ports() *portSet {
 	return &s
 }
 
-// reach is where somebody gets with a list on some port.
+// reach is where a list lets a box get on some port.
 type reach struct {
 	allowed *portSet // nil: none
 	by      *entry   // the first that allows something

@@ -21,7 +21,7 @@ const (
 //	("allow"|"deny") [METHOD[,METHOD…]] [("tcp"|"udp"|"any")":"] TARGET [":"PORTS] [PATH] ["private"]
 //
 // The protocol is tcp if a rule that allows does not say it. One that denies
-// means both then: a host that somebody denies is not to be reached over QUIC.
+// means both then: a host that is denied is not to be reached over QUIC.
 //
 // TARGET is a host name, a glob of names, an address or a range of addresses.
 // A rule is plain ASCII without control characters, so that whatever shows one
@@ -205,7 +205,7 @@ func (r Rule) hasPath(readings []string) bool {
 	case r.Path == "":
 		return true
 	case len(readings) == 0:
-		return !r.Allow // nobody can tell what it means
+		return !r.Allow // its meaning cannot be told
 	case !r.Allow:
 		return slices.ContainsFunc(readings, r.path.MatchString)
 	}

@@ -17,7 +17,7 @@ type Options struct {
 	// forkbox.HostName.
 	HostPorts []int
 	// Own are the addresses of the host's interfaces. It is called for every
-	// address that is judged, so whoever makes it keeps the answer for a while.
+	// address that is judged, so its maker keeps the answer for a while.
 	Own func() []netip.Addr
 	// Terminate and Pinned are hosts, or globs, whose TLS ends at the gate and
 	// never does.
@@ -83,7 +83,7 @@ func checkPorts(ports []int) error {
 }
 
 // Terminates says whether TLS to a host ends at the gate: some rule wants to
-// see the requests, or somebody asked for it.
+// see the requests, or the owner asked for it.
 func (p *Policy) Terminates(host string, port int) bool {
 	name, err := parseName(host)
 	if err != nil || hasHost(p.pinned, name) {
@@ -93,8 +93,8 @@ func (p *Policy) Terminates(host string, port int) bool {
 }
 
 // NeedsRequests says whether the rules let only some requests pass to a host.
-// What is spoken there and is not HTTP has to be refused: nobody could say
-// whether it is one of them.
+// What is spoken there and is not HTTP has to be refused: the gate could not
+// say whether it is one of them.
 func (p *Policy) NeedsRequests(host string, port int) bool {
 	name, err := parseName(host)
 	if err != nil || hasHost(p.pinned, name) {

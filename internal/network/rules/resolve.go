@@ -121,7 +121,7 @@ func CheckSecret(name string) error {
 }
 
 // Project is what a project's file may do beyond naming public hosts. A
-// repository that somebody clones must not open their network or use their
+// repository that a user clones must not open their network or use their
 // credentials, unless the host's owner wants that.
 type Project struct{ HostPorts, Secrets, Private bool }
 
@@ -227,8 +227,8 @@ func Preset(name string, found []forkbox.NetRule) ([]forkbox.NetRule, error) {
 	return rules, nil
 }
 
-// foundRules are those that allow, each once. Whoever found them says where,
-// but cannot say that somebody else wrote them.
+// foundRules are those that allow, each once. The finder says where, but cannot
+// say that a user wrote them.
 func foundRules(found []forkbox.NetRule) ([]forkbox.NetRule, error) {
 	const from = "preset " + forkbox.PresetBalanced
 	var rules []forkbox.NetRule

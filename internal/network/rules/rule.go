@@ -112,8 +112,9 @@ func (r Rule) covers(proto string, port int) bool {
 
 // Every box has the rules of its preset, they are read several times on its way
 // from a wish to a gate, and a race makes many boxes: so what a text means is
-// remembered. The texts are anybody's who may make a box, so little is kept of
-// them, and not what is large: no paths, of which each is a compiled pattern.
+// remembered. Any user who may make a box chooses the texts, so little is kept
+// of them, and not what is large: no paths, of which each is a compiled
+// pattern.
 const (
 	memoMost = 1024 // texts
 	memoText = 256  // bytes of one

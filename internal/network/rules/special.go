@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// place is an address that somebody wants to reach, and what is known of it.
+// place is an address that a box wants to reach, and what is known of it.
 type place struct {
 	addr  netip.Addr   // IPv4 as such, never mapped; no zone
 	other []netip.Addr // the IPv4 addresses that a tunnel's address stands for

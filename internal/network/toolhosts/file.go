@@ -57,7 +57,7 @@ func read(file string, most int64) string {
 }
 
 // text is what a file says. One that came with a project counts only if the
-// user has it there: in /tmp anybody can put one above other people's work.
+// user has it there: in /tmp any user can put one above the work of others.
 func text(file string, near bool) string {
 	text, own := readOwned(file, mostText)
 	if !near && !own {

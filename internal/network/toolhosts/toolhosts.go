@@ -8,8 +8,8 @@
 // cannot be read is skipped: a host that is missing is refused with a remedy,
 // and one that is there too much would be a hole.
 //
-// A file that comes with a project is not to be trusted as the user's own are: a
-// repository that somebody clones must not open their network. So hosts from
+// A file that comes with a project is not to be trusted as the user's own are:
+// a repository that a user clones must not open their network. So hosts from
 // there are allowed only where they are public.
 package toolhosts
 

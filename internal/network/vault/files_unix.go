@@ -71,7 +71,8 @@ func readShort(path string, f io.Reader, most int64) ([]byte, error) {
 	return content, err
 }
 
-// alone runs do while nobody else writes to the vault: no goroutine, no process.
+// alone runs do while nothing else writes to the vault: no goroutine, no
+// process.
 func (v *Vault) alone(do func() error) error {
 	v.lock.Lock()
 	defer v.lock.Unlock()

@@ -7,9 +7,9 @@
 // A secret's file is "forkbox-secret-1\n", a nonce, and AES-256-GCM of what the
 // secret is bound to and its value. The owner's uid and the secret's name are
 // authenticated along: a file that was moved to another user or another name
-// does not open, and neither does one whose hosts somebody rewrote. Going back to
-// an older file of the same secret is not noticed; who can do that can also read
-// the key.
+// does not open, and neither does one whose hosts were rewritten. Going back to
+// an older file of the same secret is not noticed; who can do that can also
+// read the key.
 //
 // Every file is written beside its place, synced and renamed, so that a crash
 // leaves the old value or the new one. What cannot be opened is never
@@ -17,14 +17,14 @@
 //
 // # Why a file and not the keyring of the operating system
 //
-// The gate needs secrets while nobody is logged in: the daemon of a server has no
-// session, no D-Bus and nobody who could unlock a keyring, and the kernel's own
-// keyrings forget at a reboot. The key is therefore a file that only the daemon's
-// user can read, as the keys of ssh and TLS servers are. It protects copies of
-// the secrets' files (a backup, a synced directory) that lack the key; it does not
-// protect from who can read files as the daemon's user. A desktop's keyring would
-// add that the secrets are shut until somebody logs in, and that a copy of the
-// whole directory is worth nothing.
+// The gate needs secrets while no user is logged in: the daemon of a server has
+// no session, no D-Bus and no user who could unlock a keyring, and the kernel's
+// own keyrings forget at a reboot. The key is therefore a file that only the
+// daemon's user can read, as the keys of ssh and TLS servers are. It protects
+// copies of the secrets' files (a backup, a synced directory) that lack the
+// key; it does not protect from who can read files as the daemon's user. A
+// desktop's keyring would add that the secrets are shut until the user logs in,
+// and that a copy of the whole directory is worth nothing.
 package vault
 
 import (
@@ -58,7 +58,7 @@ type Vault struct {
 }
 
 // Open opens the vault in dir, and makes it if there is none. It refuses a
-// directory or a key that anybody else can read, and a vault that has secrets
+// directory or a key that another user can read, and a vault that has secrets
 // and no key: a new key would not open them.
 func Open(dir string) (*Vault, error) {
 	v := &Vault{dir: dir, now: time.Now}

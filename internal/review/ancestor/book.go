@@ -2,7 +2,7 @@
 // certain: the third side of a three-way merge. It knows a file's bytes from a
 // pin, which is a copy of its own, or from git, when git can prove that the
 // file was as committed. All else is unknown: a wrong base merges wrongly and
-// nobody notices, an unknown one is a conflict that somebody looks at.
+// no person notices, an unknown one is a conflict that its owner looks at.
 package ancestor
 
 import (
@@ -131,7 +131,7 @@ func (b *Book) Reset(fence time.Time) error {
 	defer b.mu.Unlock()
 	b.fence, b.clean, b.sights = fence, nil, nil
 	var err error
-	for range 10 { // somebody may be about to keep something of the old fence
+	for range 10 { // another task may be about to keep something of the old fence
 		if err = os.RemoveAll(b.dir); err == nil {
 			break
 		}

@@ -124,7 +124,7 @@ func (w *watcher) directory(dir string, at spot) {
 }
 
 // list is what is in a directory, sorted. It is not read further than a look
-// goes: nobody knows how much there is.
+// goes: it is not known how much there is.
 func (w *watcher) list(dir string) []fs.DirEntry {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -118,7 +118,7 @@ func (s *side) take(from, to int) (text [][]byte, changed bool) {
 
 func equal(a, b [][]byte) bool { return slices.EqualFunc(a, b, bytes.Equal) }
 
-// Two brings together two versions of which nobody knows what they started
+// Two brings together two versions of which it is not known what they started
 // from: markers stand around every place where they differ. Labels.Base is not
 // used, as there is none.
 func Two(ours, theirs []byte, labels Labels) Result {

@@ -63,8 +63,8 @@ func nodeCautions(c forkbox.Change, n forkbox.Node) []string {
 	return whys
 }
 
-// opened says whether a file or directory became writable for everybody. It
-// is usual below /tmp, and harmless in a directory where the sticky bit keeps
+// opened says whether a file or directory became writable for all users. It is
+// usual below /tmp, and harmless in a directory where the sticky bit keeps
 // people from each other's files.
 func opened(c forkbox.Change, n forkbox.Node) bool {
 	const everybody = 0o002

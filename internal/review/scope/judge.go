@@ -125,7 +125,7 @@ var noisyDirs = []string{
 	"/var/lib/apt/lists", "/var/lib/dpkg/updates",
 }
 
-// noisyFiles are made anew by whoever needs them.
+// noisyFiles are made anew by the programs that need them.
 var noisyFiles = []string{
 	"/etc/mtab", "/etc/.pwd.lock",
 	"/var/lib/dpkg/lock", "/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/triggers/Lock",
@@ -180,7 +180,7 @@ func cleanHome(home string) string {
 	return home
 }
 
-// homeOf splits a path into the home that it lies in and the rest. Everybody's
+// homeOf splits a path into the home that it lies in and the rest. All users'
 // homes count, not only that of the caller: a box of root sees them all.
 func homeOf(p, own string) (home, rel string) {
 	switch {

@@ -1,4 +1,4 @@
-// Package scope says who cares about a change: is it work that somebody asked
+// Package scope says who cares about a change: is it work that the owner asked
 // for, a change of the machine, or noise. It also names what deserves a second
 // look before it lands, and what package managers did.
 //

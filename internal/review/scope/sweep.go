@@ -122,8 +122,9 @@ func (s *Sweep) system(p string) string {
 	return ""
 }
 
-// Cautions are what was found, in an order that does not vary. Nobody is asked
-// who owns what as long as nothing outside the workspace is other than before.
+// Cautions are what was found, in an order that does not vary. The package
+// manager is not asked who owns what as long as nothing outside the workspace
+// is other than before.
 func (s *Sweep) Cautions(owners Owners) []forkbox.Caution {
 	var by map[string][]string
 	if len(s.had) > 0 {

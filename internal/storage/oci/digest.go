@@ -13,8 +13,8 @@ import (
 )
 
 // Digest says what bytes a blob has: "sha256:" or "sha512:", and the sum in
-// small hexadecimal digits. Whoever takes one from outside asks [Digest.Validate]
-// before it becomes part of a path.
+// small hexadecimal digits. Code that takes one from outside calls
+// [Digest.Validate] before it becomes part of a path.
 type Digest string
 
 const (

@@ -33,7 +33,7 @@ package oci
 const (
 	whiteoutPrefix = ".wh."
 	opaqueName     = ".wh..wh..opq"
-	// unionPrefix is what other names of that kind begin with: bookkeeping of
-	// a union filesystem of old, that nobody acts on.
+	// unionPrefix is what other names of that kind begin with: bookkeeping of a
+	// union filesystem of old, that no program acts on.
 	unionPrefix = ".wh..wh."
 )

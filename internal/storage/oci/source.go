@@ -170,7 +170,7 @@ func decompress(r io.Reader) (io.ReadCloser, error) {
 	return io.NopCloser(buffered), nil
 }
 
-// isSkippableFrame: a zstd stream may begin with a note for somebody else.
+// isSkippableFrame: a zstd stream may begin with a note for other programs.
 func isSkippableFrame(magic []byte) bool {
 	return len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18})
 }

@@ -35,7 +35,7 @@ func Surroundings(root string) forkbox.Surroundings {
 	return s
 }
 
-// readRecord reads a file below a root that somebody else may have filled: no
+// readRecord reads a file below a root that a stranger may have filled: no
 // symlink leads out of it, a fifo does not block.
 func readRecord(root, name string, read func(io.Reader)) {
 	f, err := openRecord(root, name)

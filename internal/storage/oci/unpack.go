@@ -15,9 +15,9 @@ var ErrLeaveOut = errors.New("left out")
 type Form struct {
 	Limits Limits
 	// Owner, if there is one, owns every file, and no file is setuid or setgid
-	// or has capabilities: somebody without rights brings these files into
-	// what a daemon with all rights runs. Without one, owners are as in the
-	// archive if this process is root, and else its own.
+	// or has capabilities: a user without rights brings these files into what a
+	// daemon with all rights runs. Without one, owners are as in the archive if
+	// this process is root, and else its own.
 	Owner *forkbox.Owner
 	// XattrPrefix is how overlayfs's own attributes are to begin, for
 	// UnpackLayer: "trusted.overlay." or "user.overlay.".

@@ -22,7 +22,7 @@ func (w *layerWriter) leaf(f *folder, name, path string, st *unix.Stat_t) error 
 		w.left.Sockets++
 		return nil
 	case unix.S_IFCHR, unix.S_IFBLK:
-		w.left.Devices++ // whoever runs the image makes its own, and we refuse them ourselves
+		w.left.Devices++ // a runtime of the image makes its own, and we refuse them ourselves
 		return nil
 	}
 	if st.Nlink > 1 {
@@ -176,7 +176,7 @@ func (w *layerWriter) mayEnter(f *folder) error {
 }
 
 // mayRead refuses what the reader may not: this process may have more rights.
-// It is asked of what is open, so nobody can put something else in its place.
+// It is asked of what is open, so nothing else can be put in its place.
 func (w *layerWriter) mayRead(fd int, path string, st *unix.Stat_t, want uint32) error {
 	if w.o.Reader == nil || permits(fd, st, *w.o.Reader)&want == want {
 		return nil
@@ -185,8 +185,8 @@ func (w *layerWriter) mayRead(fd int, path string, st *unix.Stat_t, want uint32)
 		Hint("remove it in the box, or have its owner export it").About("/"+path, "may not be read")
 }
 
-// permits is what a mode allows somebody. Access lists can take rights away
-// that the mode seems to give; with one, only the owner is sure.
+// permits is what a mode allows a user. Access lists can take rights away that
+// the mode seems to give; with one, only the owner is sure.
 func permits(fd int, st *unix.Stat_t, who forkbox.Owner) uint32 {
 	mode := st.Mode & 0o777
 	switch {

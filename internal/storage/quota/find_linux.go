@@ -11,7 +11,7 @@ import (
 
 // Find says which Holder there is for the trees below a directory, or with a
 // [Missing] why there is none. It changes nothing: quotas that are off stay
-// off, because they cost everybody on the filesystem something.
+// off, because they cost all users of the filesystem something.
 func Find(dir string) (Holder, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -45,8 +45,8 @@ func mayAdminister() error {
 }
 
 // Enable switches quotas on for a btrfs of our own; it can be repeated. simple
-// says that they are of the simple kind. Who does it to somebody else's btrfs
-// slows it down, and makes it unreadable for older kernels.
+// says that they are of the simple kind. Doing it to another's btrfs slows it
+// down, and makes it unreadable for older kernels.
 func Enable(ctx context.Context, dir string) (simple bool, err error) {
 	b, err := openBtrfs(dir)
 	if err != nil {

@@ -60,7 +60,7 @@ func (c *client) at(path string) *url.URL {
 	return c.base.JoinPath("v2", c.repository, path)
 }
 
-// do asks, and says who we are if the registry wants to know. Nobody but the
+// do asks, and says who we are if the registry wants to know. No server but the
 // registry is told: not a store that it sends us to, nor one that it names for
 // uploads.
 func (c *client) do(w *watch, r request) (*http.Response, error) {

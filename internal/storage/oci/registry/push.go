@@ -7,8 +7,8 @@ import (
 	"github.com/forkbox/forkbox/internal/storage/oci"
 )
 
-// Push uploads an image of a layout. Its blobs come first and its name last:
-// nobody can pull half of it.
+// Push uploads an image of a layout. Its blobs come first and its name last: no
+// client can pull half of it.
 func Push(ctx context.Context, dir, ref string, o Options) (oci.Descriptor, error) {
 	var none oci.Descriptor
 	s, err := newSession(opPush, ref, o)
