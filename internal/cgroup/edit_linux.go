@@ -43,8 +43,8 @@ func (e *edit) setIfThere(dir, file, value string) error {
 	return e.set(filepath.Join(dir, file), value)
 }
 
-// back undoes all changes, the last first.
-func (e *edit) back() error {
+// takeBack undoes all changes, the last first.
+func (e *edit) takeBack() error {
 	var errs []error
 	for i := len(e.undo) - 1; i >= 0; i-- {
 		errs = append(errs, e.undo[i]())

@@ -184,5 +184,5 @@ func (v1) killUnfrozen(g *Group, n node) error {
 	var e edit
 	err := e.setIfThere(n.dir(pids), "pids.max", "0")
 	err = errors.Join(err, signalAll(func() ([]int, error) { return g.host.members(n) }, unix.SIGKILL))
-	return errors.Join(err, e.back())
+	return errors.Join(err, e.takeBack())
 }

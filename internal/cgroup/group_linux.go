@@ -99,7 +99,7 @@ func (g *Group) Set(l forkbox.Limits) error {
 		err = g.host.kernel.limit(e, g.host, g.box, box)
 	}
 	if err != nil {
-		return forkbox.Wrap("set limits", errors.Join(err, e.back()))
+		return forkbox.Wrap("set limits", errors.Join(err, e.takeBack()))
 	}
 	return nil
 }

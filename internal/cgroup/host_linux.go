@@ -97,7 +97,7 @@ func (h *Host) apply(n node, l forkbox.Limits, fresh bool) error {
 	}
 	e := &edit{fresh: fresh}
 	if err := h.kernel.limit(e, h, n, l); err != nil {
-		return forkbox.Wrap("set limits", errors.Join(err, e.back()))
+		return forkbox.Wrap("set limits", errors.Join(err, e.takeBack()))
 	}
 	return nil
 }

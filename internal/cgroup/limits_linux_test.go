@@ -293,7 +293,7 @@ func TestAllOrNothing(t *testing.T) {
 	if text, err := read(file); err != nil || text != "7\n" {
 		t.Fatalf("%q %v", text, err)
 	}
-	if err := e.back(); err != nil {
+	if err := e.takeBack(); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := read(file); err != nil || text != "5\n" {

@@ -53,9 +53,9 @@ func (r Repo) blob(ctx context.Context, commit, path string) ([]byte, fs.FileMod
 	case symlink:
 		return content, fs.ModeSymlink | 0o777, nil
 	case executable:
-		return content, 0o755, r.unaltered(ctx, entry, content)
+		return content, 0o755, r.checkUnaltered(ctx, entry, content)
 	}
-	return content, 0o644, r.unaltered(ctx, entry, content)
+	return content, 0o644, r.checkUnaltered(ctx, entry, content)
 }
 
 // treeEntry finds path in a commit. ls-tree takes a path for a pattern's
@@ -79,10 +79,10 @@ func (r Repo) treeEntry(ctx context.Context, commit, path string) (treeEntry, er
 	return treeEntry{}, fs.ErrNotExist
 }
 
-// unaltered says that a checkout writes the blob as it is. Where a filter or an
+// checkUnaltered says that a checkout writes the blob as it is. Where a filter or an
 // encoding is named that is not even tried: the one runs a program of the
 // user's, which may go to the network, the other is not always reversible.
-func (r Repo) unaltered(ctx context.Context, e treeEntry, content []byte) error {
+func (r Repo) checkUnaltered(ctx context.Context, e treeEntry, content []byte) error {
 	out, err := r.read(ctx, []byte(e.path+"\x00"), "check-attr", "-z", "--stdin", "filter", "working-tree-encoding")
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (r Repo) Object(ctx context.Context, e IndexEntry) (content []byte, mode fs
 		err = ErrUnknown
 	}
 	if err == nil {
-		err = r.unaltered(ctx, treeEntry{id: e.ID(), path: e.Path}, content)
+		err = r.checkUnaltered(ctx, treeEntry{id: e.ID(), path: e.Path}, content)
 	}
 	if err != nil && unlessRefused(err) == nil {
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)

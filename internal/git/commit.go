@@ -60,7 +60,7 @@ func (r Repo) Commit(ctx context.Context, spec CommitSpec) (id string, skipped [
 		return "", paths.skipped, complain(err)
 	}
 	if !spec.Hooks {
-		if err := top.unfiltered(ctx, setOf(paths.kept)); err != nil {
+		if err := top.refuseFiltered(ctx, setOf(paths.kept)); err != nil {
 			return "", paths.skipped, complain(err)
 		}
 	}

@@ -38,7 +38,7 @@ func (r Repo) Runs(ctx context.Context) (map[string]string, error) {
 		file = top.absolute(top.Root, file)
 		places[file] = "git configuration"
 		key, value, _ := strings.Cut(list[i+1], "\n")
-		top.named(places, file, key, value)
+		top.addNamed(places, file, key, value)
 	}
 	return places, nil
 }
@@ -49,8 +49,8 @@ func (r Repo) hooksDir(ctx context.Context) (string, error) {
 	return r.absolute(r.Root, strings.TrimSuffix(string(out), "\n")), err
 }
 
-// named adds what one setting names: more configuration, or a program.
-func (r Repo) named(places map[string]string, file, key, value string) {
+// addNamed adds what one setting names: more configuration, or a program.
+func (r Repo) addNamed(places map[string]string, file, key, value string) {
 	section, _, _ := strings.Cut(key, ".")
 	name := key[strings.LastIndexByte(key, '.')+1:]
 	if name == "path" && (section == "include" || section == "includeif") {

@@ -36,7 +36,7 @@ func (r Repo) scan(ctx context.Context, fence time.Time) (Clean, bool, error) {
 	if err != nil || !ok {
 		return Clean{}, false, err
 	}
-	for _, step := range []func(context.Context) error{s.differing, s.flagged, s.files} {
+	for _, step := range []func(context.Context) error{s.differing, s.addFlagged, s.files} {
 		if err := step(ctx); err != nil {
 			return Clean{}, false, err
 		}
@@ -108,9 +108,9 @@ func (s *scanner) differing(ctx context.Context) error {
 	return err
 }
 
-// flagged adds what git was told not to look at (assume-unchanged,
+// addFlagged adds what git was told not to look at (assume-unchanged,
 // skip-worktree), which diff-index therefore calls unchanged.
-func (s *scanner) flagged(ctx context.Context) error {
+func (s *scanner) addFlagged(ctx context.Context) error {
 	out, err := s.repo.read(ctx, nil, "ls-files", "-z", "-v", "-f")
 	for _, line := range records(out) {
 		if len(line) > 2 && line[:2] != "H " {

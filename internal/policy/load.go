@@ -60,7 +60,7 @@ func parseConfig(path string, text []byte) (Config, error) {
 func (p page) admission(a *Admission) field {
 	known := map[string]field{
 		"running":  p.count(&a.Running, "running"),
-		"memory":   p.given(&a.Memory, "memory"),
+		"memory":   p.readGiven(&a.Memory, "memory"),
 		"cpus":     p.amount(&a.CPUs, "cpus", forkbox.CPUs),
 		"pressure": p.pressures(a.Pressure),
 		"wait":     p.wait(&a.Wait),
@@ -69,7 +69,7 @@ func (p page) admission(a *Admission) field {
 }
 
 func (p page) reserve(r *Reserve) field {
-	known := map[string]field{"memory": p.kept(&r.Memory, "memory"), "disk": p.kept(&r.Disk, "disk")}
+	known := map[string]field{"memory": p.readKept(&r.Memory, "memory"), "disk": p.readKept(&r.Disk, "disk")}
 	return func(n *yaml.Node) error { return p.fields(n, known) }
 }
 

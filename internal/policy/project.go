@@ -130,13 +130,13 @@ func readTrusted(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := trusted(file, info); err != nil {
+	if err := checkTrusted(file, info); err != nil {
 		return nil, err
 	}
 	return readShort(file, f)
 }
 
-func trusted(file string, info fs.FileInfo) error {
+func checkTrusted(file string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return forkbox.Errorf(forkbox.Invalid, "read "+file, "it is not a plain file")
 	}

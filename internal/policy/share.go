@@ -65,12 +65,12 @@ func percent(f float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") + "%"
 }
 
-// kept reads a share that is set aside: 2g, 5%, 0 for none, or a percentage
+// readKept reads a share that is set aside: 2g, 5%, 0 for none, or a percentage
 // with bounds. Only less than all can be.
-func (p page) kept(into *Share, key string) field {
+func (p page) readKept(into *Share, key string) field {
 	return func(n *yaml.Node) error {
 		if n.Kind == yaml.MappingNode {
-			return p.bounded(n, into, key)
+			return p.readBounded(n, into, key)
 		}
 		text, err := p.text(n)
 		if err != nil {
@@ -83,8 +83,8 @@ func (p page) kept(into *Share, key string) field {
 	}
 }
 
-// bounded reads {share: 5%, least: 256m, most: 2g}.
-func (p page) bounded(n *yaml.Node, into *Share, key string) error {
+// readBounded reads {share: 5%, least: 256m, most: 2g}.
+func (p page) readBounded(n *yaml.Node, into *Share, key string) error {
 	var least, most int64
 	*into = Share{}
 	err := p.fields(n, map[string]field{
@@ -116,9 +116,9 @@ func (p page) bounded(n *yaml.Node, into *Share, key string) error {
 	return nil
 }
 
-// given reads a share that may be handed out: 12g, 90%, more than all of it
+// readGiven reads a share that may be handed out: 12g, 90%, more than all of it
 // where that is wanted, or "unlimited".
-func (p page) given(into *Share, key string) field {
+func (p page) readGiven(into *Share, key string) field {
 	return func(n *yaml.Node) error {
 		text, err := p.text(n)
 		if err != nil {

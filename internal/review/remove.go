@@ -35,7 +35,7 @@ func (p *Plan) deletion(ctx context.Context, e *Entry) (Step, error) {
 // directoryDeletion looks at all that would go: reality may have changed
 // something in it, and it may hold what the box was not shown.
 func (p *Plan) directoryDeletion(e *Entry, old forkbox.Node, whole func() (Step, error)) (Step, error) {
-	if err := p.halved(e); err != nil {
+	if err := p.rememberHalf(e); err != nil {
 		return Step{}, err
 	}
 	var drifted string
@@ -113,8 +113,8 @@ type half struct {
 	of string // the one that it deleted
 }
 
-// halved remembers what has to be moved out of a directory before that goes.
-func (p *Plan) halved(e *Entry) error {
+// rememberHalf remembers what has to be moved out of a directory before that goes.
+func (p *Plan) rememberHalf(e *Entry) error {
 	s, ok := e.Sides.(outOfWhichMoved)
 	if !ok {
 		return nil

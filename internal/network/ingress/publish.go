@@ -141,14 +141,14 @@ func (i *Ingress) serve(p *published, c net.Conn) {
 	if !p.conns.add(c) {
 		return
 	}
-	defer p.done(c)
+	defer p.leave(c)
 	far, err := p.enter(p.open)
 	if err != nil {
 		i.log.Debug("cannot reach a published port", "box", p.box.ID, "port", p.port, "error", err)
 		cut(c)
 		return
 	}
-	defer p.done(far)
+	defer p.leave(far)
 	relay(c, far)
 }
 

@@ -123,7 +123,7 @@ func (d *door) enter(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
-func (d *door) done(c net.Conn) {
+func (d *door) leave(c net.Conn) {
 	d.conns.remove(c)
 	_ = c.Close()
 }

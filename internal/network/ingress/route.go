@@ -25,7 +25,7 @@ func (u unreached) Unwrap() error { return u.error }
 
 // it is not known whether that is because nothing listens. Where it was the
 // box's init that tried, only the code of its error came here.
-func (u unreached) nobody() bool {
+func (u unreached) noListener() bool {
 	return errors.Is(u.error, syscall.ECONNREFUSED) || forkbox.CodeOf(u.error) == forkbox.Unavailable
 }
 
@@ -49,7 +49,7 @@ func newRoute(in *inlet, at place, dial Dial, log *slog.Logger) *route {
 		ExpectContinueTimeout: time.Second,
 	}
 	r.proxy = &httputil.ReverseProxy{
-		Transport: r.transport, Rewrite: r.rewrite, ErrorHandler: r.failed,
+		Transport: r.transport, Rewrite: r.rewrite, ErrorHandler: r.answerFailure,
 		FlushInterval: -1, // events and logs are to be seen when they happen
 		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
@@ -91,21 +91,21 @@ func (r *route) end() {
 	r.transport.CloseIdleConnections()
 }
 
-// failed answers for a box that does not.
-func (r *route) failed(w http.ResponseWriter, req *http.Request, err error) {
+// answerFailure answers for a box that does not.
+func (r *route) answerFailure(w http.ResponseWriter, req *http.Request, err error) {
 	r.log.Debug("cannot reach an open port", "box", r.box, "port", r.port, "error", err)
 	var u unreached
 	switch {
 	case req.Context().Err() != nil: // the visitor is gone
 		panic(http.ErrAbortHandler)
 	case errors.Is(err, errFull):
-		crowded(w, r)
-	case errors.As(err, &u) && u.nobody():
-		nobodyListens(w, r)
+		answerCrowded(w, r)
+	case errors.As(err, &u) && u.noListener():
+		answerNoListener(w, r)
 	case errors.As(err, &u):
-		noWay(w, r)
+		answerNoWay(w, r)
 	default:
-		broken(w, r)
+		answerBroken(w, r)
 	}
 }
 
@@ -119,7 +119,7 @@ type inside struct {
 
 func (c *inside) Close() error {
 	c.once.Do(func() {
-		c.route.done(c.Conn)
+		c.route.leave(c.Conn)
 		c.route.room.leave()
 	})
 	return nil
@@ -143,51 +143,51 @@ func answer(w http.ResponseWriter, status int, err *forkbox.Error) {
 	}
 }
 
-// misdirected turns away who came under a name that is not below localhost: a
+// answerMisdirected turns away who came under a name that is not below localhost: a
 // page elsewhere whose name was made to resolve to this machine, most likely.
-func misdirected(w http.ResponseWriter) {
+func answerMisdirected(w http.ResponseWriter) {
 	answer(w, http.StatusMisdirectedRequest, forkbox.Errorf(forkbox.Denied, opURL, "only names below localhost are served here").
 		Hint("forkbox open BOX PORT tells the URL of a box's port"))
 }
 
-func noPlace(w http.ResponseWriter) {
+func answerNoPlace(w http.ResponseWriter) {
 	answer(w, http.StatusNotFound, forkbox.Errorf(forkbox.NotFound, opURL, "the name is not PORT--BOX%s", suffix).
 		Hint("forkbox open BOX PORT tells the URL of a box's port"))
 }
 
-// notOpen says the same whether there is such a box or not: the visitor may be
+// answerNotOpen says the same whether there is such a box or not: the visitor may be
 // any user.
-func notOpen(w http.ResponseWriter, at place) {
+func answerNotOpen(w http.ResponseWriter, at place) {
 	answer(w, http.StatusNotFound, forkbox.Errorf(forkbox.NotFound, opURL, "nothing is open at %s", at.host()).
 		Hint("open it: forkbox open %s %d", at.label, at.port).
 		Hint("what was open before the box or the daemon stopped has to be opened again"))
 }
 
-func noTunnel(w http.ResponseWriter) {
+func answerNoTunnel(w http.ResponseWriter) {
 	w.Header().Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 	answer(w, http.StatusMethodNotAllowed, forkbox.Errorf(forkbox.Denied, opURL, "this is no proxy").
 		Hint("send requests to the URL itself"))
 }
 
-func crowded(w http.ResponseWriter, r *route) {
+func answerCrowded(w http.ResponseWriter, r *route) {
 	w.Header().Set("Retry-After", "1")
 	answer(w, http.StatusServiceUnavailable, forkbox.Errorf(forkbox.Busy, opURL, "box %s has as many connections as it may have", r.box).
 		Hint("try again when some have ended"))
 }
 
-func nobodyListens(w http.ResponseWriter, r *route) {
+func answerNoListener(w http.ResponseWriter, r *route) {
 	answer(w, http.StatusBadGateway, forkbox.Errorf(forkbox.Unavailable, opURL, "nothing listens on port %d of box %s", r.port, r.box).
 		Hint("start the server in the box, on its loopback or on all addresses").
 		Hint("forkbox wait %s --port %d tells when it is there", r.box, r.port))
 }
 
-// noWay does not say why: the visitor may be any user, and the log has it.
-func noWay(w http.ResponseWriter, r *route) {
+// answerNoWay does not say why: the visitor may be any user, and the log has it.
+func answerNoWay(w http.ResponseWriter, r *route) {
 	answer(w, http.StatusBadGateway, forkbox.Errorf(forkbox.Unavailable, opURL, "box %s cannot be reached now", r.box).
 		Hint("see whether it runs: forkbox ls"))
 }
 
-func broken(w http.ResponseWriter, r *route) {
+func answerBroken(w http.ResponseWriter, r *route) {
 	answer(w, http.StatusBadGateway, forkbox.Errorf(forkbox.Unavailable, opURL, "port %d of box %s gives no answer in HTTP", r.port, r.box).
 		Hint("if it is not an HTTP server: forkbox port %s %d", r.box, r.port))
 }

@@ -31,7 +31,7 @@ func (i *Ingress) URL(box forkbox.Box, port int, dial Dial) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r, err := i.routed()
+	r, err := i.startRouter()
 	if err != nil {
 		return "", err
 	}
@@ -72,8 +72,8 @@ func (i *Ingress) labelUsed(label string) bool {
 	return false
 }
 
-// routed starts the router when it is first needed.
-func (i *Ingress) routed() (*router, error) {
+// startRouter starts the router when it is first needed.
+func (i *Ingress) startRouter() (*router, error) {
 	if i.router != nil {
 		return i.router, nil
 	}

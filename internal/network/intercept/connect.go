@@ -24,7 +24,7 @@ import (
 func (v *visit) connect(w http.ResponseWriter, r *http.Request) {
 	conn, err := v.upstream.connect(r.Context())
 	if err != nil {
-		v.failed(w, r, err)
+		v.answerFailure(w, r, err)
 		return
 	}
 	defer conn.Close()
@@ -33,7 +33,7 @@ func (v *visit) connect(w http.ResponseWriter, r *http.Request) {
 	from, answer, err := v.askForTunnel(conn, r)
 	switch {
 	case err != nil:
-		v.failed(w, r, err)
+		v.answerFailure(w, r, err)
 	case answer.StatusCode/100 == 2:
 		stop() // in a tunnel, that the client has no more to say is not its end
 		v.open(w, answer, conn, from)

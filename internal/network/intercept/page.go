@@ -97,8 +97,8 @@ func wantsJSON(accept string) bool {
 	return false
 }
 
-// failed answers in place of a server that did not.
-func (v *visit) failed(w http.ResponseWriter, r *http.Request, err error) {
+// answerFailure answers in place of a server that did not.
+func (v *visit) answerFailure(w http.ResponseWriter, r *http.Request, err error) {
 	status, why := v.explain(err)
 	v.fail(w, r, status, why)
 }

@@ -120,7 +120,7 @@ func (i *Interceptor) proxy(v *visit) *httputil.ReverseProxy {
 		BufferPool:     buffers{},
 		ErrorLog:       log.New(io.Discard, "", 0),
 		ModifyResponse: v.examine,
-		ErrorHandler:   v.failed,
+		ErrorHandler:   v.answerFailure,
 	}
 }
 

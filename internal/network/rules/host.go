@@ -119,7 +119,7 @@ func readings(path string) []string {
 		return nil
 	}
 	if !strings.ContainsAny(path, `%;\`) && isPlain(path) {
-		return resolved(nil, path)
+		return addResolved(nil, path)
 	}
 	var all []string
 	for _, decoded := range decodings(path) {
@@ -127,8 +127,8 @@ func readings(path string) []string {
 			return nil
 		}
 		for _, whole := range []string{decoded, strings.ReplaceAll(decoded, `\`, "/")} {
-			all = resolved(all, whole)
-			all = resolved(all, withoutParameters(whole))
+			all = addResolved(all, whole)
+			all = addResolved(all, withoutParameters(whole))
 		}
 	}
 	return all
@@ -202,8 +202,8 @@ func withoutParameters(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// resolved adds the path with its dots resolved, before and after // became /.
-func resolved(all []string, path string) []string {
+// addResolved adds the path with its dots resolved, before and after // became /.
+func addResolved(all []string, path string) []string {
 	for _, segments := range [][]string{strings.Split(path, "/"), slices.DeleteFunc(strings.Split(path, "/"), isEmpty)} {
 		if clean := resolveDots(segments); !slices.Contains(all, clean) {
 			all = append(all, clean)

@@ -52,10 +52,10 @@ func open(key []byte, uid int, name string, sealed []byte) (forkbox.Secret, []by
 		return s, nil, broken(name, "its file was altered, cut short, is another secret's or was made with another key")
 	}
 	defer clear(plain)
-	return parted(name, plain)
+	return parseSecret(name, plain)
 }
 
-func parted(name string, plain []byte) (s forkbox.Secret, value []byte, err error) {
+func parseSecret(name string, plain []byte) (s forkbox.Secret, value []byte, err error) {
 	if len(plain) < 4 || uint64(len(plain)-4) < uint64(binary.BigEndian.Uint32(plain)) {
 		return s, nil, broken(name, "what is in its file makes no sense")
 	}

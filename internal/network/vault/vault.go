@@ -65,7 +65,7 @@ func Open(dir string) (*Vault, error) {
 	if err := prepare(dir); err != nil {
 		return nil, forkbox.Wrap("open the vault", err)
 	}
-	err := v.alone(func() error {
+	err := v.withLock(func() error {
 		sweep(dir)
 		var err error
 		v.key, err = openKey(dir)
@@ -85,7 +85,7 @@ func (v *Vault) Set(uid int, s forkbox.Secret, value []byte) error {
 	if err != nil {
 		return err
 	}
-	return forkbox.Wrap(op, v.alone(func() error { return v.replace(uid, s, value) }))
+	return forkbox.Wrap(op, v.withLock(func() error { return v.replace(uid, s, value) }))
 }
 
 func (v *Vault) replace(uid int, s forkbox.Secret, value []byte) error {
@@ -131,7 +131,7 @@ func (v *Vault) Remove(uid int, name string) error {
 	if err := checkName(uid, name); err != nil {
 		return err
 	}
-	return forkbox.Wrap("remove secret "+name, v.alone(func() error {
+	return forkbox.Wrap("remove secret "+name, v.withLock(func() error {
 		return remove(v.ownerDir(uid), name)
 	}))
 }

@@ -179,7 +179,7 @@ func (b *Book) Had(ctx context.Context, path string) (bool, error) {
 
 // sighting says whether a look knows of a file.
 func (b *Book) sighting(path string) bool {
-	s := b.looked()
+	s := b.readSights()
 	if s == nil {
 		return false
 	}

@@ -26,7 +26,7 @@ func (p *parser) file() (ParsedFile, error) {
 	start := p.at
 	rest, _ := p.accept(fileHeader)
 	f.header = headerNames(rest)
-	if err := f.extended(); err != nil {
+	if err := f.readExtended(); err != nil {
 		return ParsedFile{}, err
 	}
 	if err := f.body(start); err != nil {
@@ -39,8 +39,8 @@ func (p *parser) file() (ParsedFile, error) {
 	return f.ParsedFile, nil
 }
 
-// extended reads the lines between the first and the content.
-func (f *fileParser) extended() error {
+// readExtended reads the lines between the first and the content.
+func (f *fileParser) readExtended() error {
 	for {
 		known := false
 		for _, h := range extendedHeaders {

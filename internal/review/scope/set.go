@@ -60,7 +60,7 @@ func (p *setParser) member() bool {
 	case rest[0] == '-' && p.last != 0 && len(rest) > 1 && rest[1] != ']':
 		return p.rangeEnd()
 	case strings.HasPrefix(rest, "[:"):
-		return p.named()
+		return p.readNamed()
 	}
 	b, ok := p.byte()
 	p.set.add(b)
@@ -88,9 +88,9 @@ func (p *setParser) rangeEnd() bool {
 	return ok
 }
 
-// named reads [:alpha:] and the like. What only begins like one is an
+// readNamed reads [:alpha:] and the like. What only begins like one is an
 // ordinary bracket.
-func (p *setParser) named() bool {
+func (p *setParser) readNamed() bool {
 	inner := p.text[p.i+2:]
 	end := strings.IndexByte(inner, ']')
 	if end < 0 {

@@ -131,7 +131,7 @@ func (l *Layout) image(w Want) (*Image, error) {
 	}
 	im.Ref, im.Digest = c.ref, c.manifest.Digest
 	for i, d := range m.Layers {
-		if err := l.present(d); err != nil {
+		if err := l.checkPresent(d); err != nil {
 			return nil, err
 		}
 		im.Layers = append(im.Layers, Layer{
@@ -142,8 +142,8 @@ func (l *Layout) image(w Want) (*Image, error) {
 	return im, nil
 }
 
-// present finds out early that a layer is missing or cut off.
-func (l *Layout) present(d Descriptor) error {
+// checkPresent finds out early that a layer is missing or cut off.
+func (l *Layout) checkPresent(d Descriptor) error {
 	f, err := l.OpenBlob(d)
 	if err != nil {
 		return err

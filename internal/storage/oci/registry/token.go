@@ -51,7 +51,7 @@ func (c *client) token(w *watch, ch challenge) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	resp, err := answered(w, &http.Client{Transport: c.http.Transport, CheckRedirect: stay}, req)
+	resp, err := send(w, &http.Client{Transport: c.http.Transport, CheckRedirect: stay}, req)
 	if err != nil {
 		return "", err
 	}
