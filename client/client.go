@@ -21,9 +21,9 @@ type Client struct {
 	reached chan net.Conn   // the connection of Reach, for the first call
 	idle    chan *wire.Conn // upgraded connections that wait for the next exec
 
-	// Redial, where set, is called when nobody listens on the socket. It
-	// should start a daemon and return when that one listens. Set it before
-	// the first call.
+	// Redial, where set, is called when no daemon listens on the socket. It
+	// should start a daemon and return when that one listens. Set it before the
+	// first call.
 	Redial func(ctx context.Context) error
 	// Note, where set, is told what happens to the box of an exec that the
 	// caller waits for: that it was paused, and why.

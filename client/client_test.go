@@ -26,7 +26,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// answering is a daemon that says the same to everybody.
+// answering is a daemon that says the same to all clients.
 func answering(t *testing.T, socket string, status int, body string) {
 	t.Helper()
 	short, release, err := ShortSocketPath(socket)

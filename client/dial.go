@@ -22,7 +22,7 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	return dialSocket(ctx, c.socket)
 }
 
-// Ping connects and hangs up: nil means that somebody listens. It never starts
+// Ping connects and hangs up: nil means that a daemon listens. It never starts
 // a daemon.
 func (c *Client) Ping(ctx context.Context) error {
 	conn, err := dialSocket(ctx, c.socket)

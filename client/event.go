@@ -35,7 +35,7 @@ func (c *Client) Events(ctx context.Context, spec EventSpec, yield func(forkbox.
 	return persist(ctx, over, func() error { return c.readEvents(ctx, &f) })
 }
 
-// eventFollower is somebody who reads events, through several daemons if need be.
+// eventFollower reads events, through several daemons if need be.
 type eventFollower struct {
 	spec  EventSpec // what is still to be told
 	yield func(forkbox.Event) error

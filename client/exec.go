@@ -45,7 +45,7 @@ type ExecList struct {
 	Execs []forkbox.Exec `json:"execs"`
 }
 
-// ExecDetached starts a command that nobody waits for. Its output is in its
+// ExecDetached starts a command that no client waits for. Its output is in its
 // log.
 func (c *Client) ExecDetached(ctx context.Context, ref string, req ExecRequest) (exec forkbox.Exec, err error) {
 	err = c.call(ctx, execOp(req.Argv), http.MethodPost, boxPath(ref, "execs"), req, &exec)

@@ -7,7 +7,7 @@ import (
 )
 
 // DefaultHome is where the daemon keeps its state: FORKBOX_HOME, else
-// /var/lib/forkbox for root and $XDG_STATE_HOME/forkbox for everybody else.
+// /var/lib/forkbox for root and $XDG_STATE_HOME/forkbox for other users.
 func DefaultHome() string {
 	if home := os.Getenv("FORKBOX_HOME"); home != "" {
 		return absolute(home)

@@ -27,7 +27,7 @@ func (c *Client) Logs(ctx context.Context, ref, id string, follow bool, yield fu
 	return persist(ctx, over, func() error { return c.readLog(ctx, &f) })
 }
 
-// logFollower is somebody who reads a log, through several daemons if need be.
+// logFollower reads a log, through several daemons if need be.
 type logFollower struct {
 	op, path string
 	yield    func(forkbox.LogRecord) error

@@ -35,7 +35,7 @@ func (c *Client) Race(ctx context.Context, spec forkbox.RaceSpec, yield func(for
 	return f.race, err
 }
 
-// startPatiently waits for the answer also when ctx has ended: nobody else
+// startPatiently waits for the answer also when ctx has ended: nothing else
 // would cancel a race that has just begun.
 func (c *Client) startPatiently(ctx context.Context, spec forkbox.RaceSpec) (forkbox.Race, error) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -44,7 +44,8 @@ func (c *Client) startPatiently(ctx context.Context, spec forkbox.RaceSpec) (for
 	return c.StartRace(late, spec)
 }
 
-// giveUp cancels a race that nobody waits for any more, because of err.
+// giveUp cancels a race that the client does not wait for any more, because of
+// err.
 func (c *Client) giveUp(ctx context.Context, race forkbox.Race, err error) (forkbox.Race, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelPatience)
 	defer cancel()
@@ -65,7 +66,7 @@ func (c *Client) FollowRace(ctx context.Context, ref string, yield func(forkbox.
 	return f.race, err
 }
 
-// follower is somebody who follows a race, through several daemons if need be.
+// follower follows a race, through several daemons if need be.
 type follower struct {
 	ref   string
 	yield func(forkbox.RaceEvent) error

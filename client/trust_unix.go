@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// CheckSocketDir refuses a directory in which somebody else could put a socket
+// CheckSocketDir refuses a directory in which another user could put a socket
 // in place of the daemon's: a caller hands that socket open files and an
 // environment. Root's directories are trusted, sticky ones like /tmp too,
 // because there the listener's own credentials decide.

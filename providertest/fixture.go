@@ -14,7 +14,7 @@ type Traits struct {
 	TTY        bool // execs can have a terminal
 	Signals    bool // single signals reach an exec
 	Attach     bool // boxes outlive the daemon
-	OtherUsers bool // execs can run as somebody else than the owner
+	OtherUsers bool // execs can run as another user than the owner
 	Network    bool // every box has a loopback of its own
 	Changes    bool // what a box changed can be listed
 }

@@ -290,7 +290,7 @@ func (l *Lab) Pipes() (theirs, ours forkbox.Stdio) {
 }
 
 // Tree makes a directory in reality with the given files; it goes with the
-// test. The user who tests owns it, and everybody may read it.
+// test. The user who tests owns it, and all users may read it.
 func Tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := TempDir(t)

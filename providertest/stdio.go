@@ -148,7 +148,7 @@ func backgroundChild(t *testing.T, r *Running) {
 	}
 }
 
-// noOtherFiles: also when whoever started the daemon left files open in it.
+// noOtherFiles: also when the daemon was started with files open in it.
 func noOtherFiles(t *testing.T, r *Running) {
 	res := r.Run(Shell("ls /proc/self/fd"), nil)
 	if got := strings.Fields(res.Stdout); len(got) > 4 { // 3 is ls reading the directory

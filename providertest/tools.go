@@ -10,8 +10,8 @@ import (
 // tools are those that the suite itself runs in boxes.
 var tools = Tools{"listen": listen, "argv": argv, "setxattr": setxattr}
 
-// listen binds an address, says so, answers "hello" to whoever connects, and
-// ends with its standard input.
+// listen binds an address, says so, answers "hello" to every client, and ends
+// with its standard input.
 func listen(args []string) int {
 	l, err := net.Listen("tcp", args[0])
 	if err != nil {

@@ -167,7 +167,7 @@ func TestHolds(t *testing.T) {
 	}
 	for r, holding := range holds {
 		if holding.How != forkbox.Enforced && holding.Why == "" {
-			t.Errorf("%s is %s, and nobody says why", r, holding.How)
+			t.Errorf("%s is %s, and it does not say why", r, holding.How)
 		}
 		t.Logf("%s: %+v", r, holding)
 	}

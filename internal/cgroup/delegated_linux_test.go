@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// somebody is a user without rights or a name.
+// somebody is the uid of a user without rights or a name.
 const somebody = 54321
 
 // TestDelegated runs this file's neighbours as a user to whom root gave a group:
 // in the group itself, and one below it, as systemd has it.
 func TestDelegated(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give somebody a group")
+		t.Skip("only root can give a user a group")
 	}
 	h := openHost(t)
 	if err := h.ready(); err != nil {

@@ -28,7 +28,7 @@
 //
 // # What a box must not get
 //
-// Whoever can write to a group's directory can lift its limits. Root in a box
-// is root to the files of this filesystem as well, so a box must never see it
-// mounted writable.
+// A process that can write to a group's directory can lift its limits. Root in
+// a box is root to the files of this filesystem as well, so a box must never
+// see it mounted writable.
 package cgroup

@@ -5,11 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/forkbox/forkbox"
+	"golang.org/x/sys/unix"
 )
 
 // edit is a number of changes to a group, all of which are made or none.
@@ -43,8 +43,8 @@ func (e *edit) setIfThere(dir, file, value string) error {
 	return e.set(filepath.Join(dir, file), value)
 }
 
-// back undoes all changes, the last first.
-func (e *edit) back() error {
+// takeBack undoes all changes, the last first.
+func (e *edit) takeBack() error {
 	var errs []error
 	for i := len(e.undo) - 1; i >= 0; i-- {
 		errs = append(errs, e.undo[i]())
@@ -128,4 +128,30 @@ func pidsMax(n int64) string {
 		n = forkbox.Unlimited
 	}
 	return orMax(n)
+}
+
+// swapTable knows whether the host has anything to swap to. It is asked several
+// times for every box, and reads the kernel's table once in a while.
+type swapTable struct {
+	mu   sync.Mutex
+	when time.Time
+	any  bool
+}
+
+// swapAge is how old an answer may be.
+const swapAge = time.Second
+
+// hostSwaps reads the table.
+func hostSwaps() bool {
+	text, err := read("/proc/swaps")
+	return err != nil || strings.Count(strings.TrimSpace(text), "\n") > 0
+}
+
+func (t *swapTable) swaps() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := time.Now(); now.Sub(t.when) > swapAge {
+		t.when, t.any = now, hostSwaps()
+	}
+	return t.any
 }

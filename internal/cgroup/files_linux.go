@@ -165,7 +165,7 @@ func walk(dir string, visit func(dir string) error) error {
 }
 
 // tally is a number that we keep with a group, in an attribute of its
-// directory: it is there as long as the group, whoever asks.
+// directory: it is there as long as the group.
 func tally(dir, name string) int64 {
 	buf := make([]byte, 32)
 	n, err := unix.Getxattr(dir, "user.forkbox."+name, buf)

@@ -91,7 +91,7 @@ func TestFreezeGivenUp(t *testing.T) {
 }
 
 // TestKill: processes that ignore TERM, are in sessions of their own and are
-// gone before anybody looks.
+// gone before it is looked at.
 func TestKill(t *testing.T) {
 	onEach(t, func(t *testing.T, h *Host) {
 		g := newBox(t, h, nil)

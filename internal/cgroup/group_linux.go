@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -100,7 +101,7 @@ func (g *Group) Set(l forkbox.Limits) error {
 		err = g.host.kernel.limit(e, g.host, g.box, box)
 	}
 	if err != nil {
-		return forkbox.Wrap("set limits", errors.Join(err, e.back()))
+		return forkbox.Wrap("set limits", errors.Join(err, e.takeBack()))
 	}
 	return nil
 }
@@ -125,8 +126,8 @@ func (g *Group) Execs() []string {
 // Pids lists all processes in the box, its first included.
 func (g *Group) Pids() ([]int, error) { return g.host.members(g.box) }
 
-// Idle says whether nothing runs of what was started in the box, nor waits to be
-// reaped. Where nobody counts that it is never true.
+// Idle says whether nothing runs of what was started in the box, nor waits to
+// be reaped. Where the kernel does not count that it is never true.
 func (g *Group) Idle() bool {
 	n, ok := number(readIn(g.execs().dir(pids), "pids.current"))
 	return ok && n == 0
@@ -172,8 +173,8 @@ func nanoseconds(n int64) time.Duration  { return time.Duration(n) }
 func microseconds(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
 // Remove removes all groups of the box. Processes that are about to end are
-// waited for; if others are left the error is Busy. It can be repeated. Whoever
-// knows what execs have groups saves it looking for them.
+// waited for; if others are left the error is Busy. It can be repeated. A
+// caller that knows which execs have groups passes them, and saves the search.
 func (g *Group) Remove(ctx context.Context, execs ...*Sub) error {
 	const op = "remove the box's cgroup"
 	ctx, cancel := context.WithTimeout(ctx, dying)
@@ -208,7 +209,7 @@ func (g *Group) known(execs []*Sub) (list []node) {
 	return append(list, g.execs(), g.host.kernel.init(g.box), g.box)
 }
 
-// isEmpty says whether nobody is in the groups that are known.
+// isEmpty says whether no process is in the groups that are known.
 func (g *Group) isEmpty(execs []*Sub) bool {
 	return !slices.ContainsFunc(g.known(execs), func(n node) bool {
 		in, err := g.host.kernel.pids(n.main())
@@ -242,6 +243,43 @@ func retry(ctx context.Context, try func() (done bool, err error)) error {
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
 		case <-time.After(wait):
+		}
+	}
+}
+
+// Entry is what a process needs to be born in a group or to enter it. The
+// files are open, so that they can be given to a process that does not see
+// this filesystem, and writing "0" to them moves who writes.
+type Entry struct {
+	// Dir is version 2's directory of the group, for a clone that is born in
+	// it. It is nil in version 1.
+	Dir *os.File
+	// Tasks are version 1's files, one of each hierarchy: a thread that writes
+	// "0" to each of them moves alone, and its children are born there.
+	Tasks []*os.File
+	// Procs is version 2's file, by which a whole process moves.
+	Procs *os.File
+}
+
+// Enter moves the calling thread (version 1), which the caller has locked, or
+// the whole process (version 2) into the group.
+func (e *Entry) Enter() error {
+	for _, f := range e.Tasks {
+		if err := writeTo(int(f.Fd()), f.Name(), "0"); err != nil {
+			return err
+		}
+	}
+	if e.Procs == nil {
+		return nil
+	}
+	return writeTo(int(e.Procs.Fd()), e.Procs.Name(), "0")
+}
+
+// Close closes the files.
+func (e *Entry) Close() {
+	for _, f := range append([]*os.File{e.Dir, e.Procs}, e.Tasks...) {
+		if f != nil {
+			f.Close()
 		}
 	}
 }

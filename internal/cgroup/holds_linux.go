@@ -11,9 +11,9 @@ import (
 // resources are those that groups can limit.
 var resources = forkbox.ResourcesHeldBy(forkbox.HeldByGroup)
 
-// Holds says how each limit is held here. Nobody may change what it returns:
-// it is asked several times for every box, and the answer is the same until the
-// host gets or loses swap, or boxes are kept elsewhere.
+// Holds says how each limit is held here. The caller may not change what it
+// returns: it is asked several times for every box, and the answer is the same
+// until the host gets or loses swap, or boxes are kept elsewhere.
 func (h *Host) Holds() map[forkbox.Resource]forkbox.Holding {
 	swaps := h.swap.swaps()
 	h.mu.Lock()

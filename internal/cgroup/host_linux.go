@@ -99,7 +99,7 @@ func (h *Host) apply(n node, l forkbox.Limits, fresh bool) error {
 	}
 	e := &edit{fresh: fresh}
 	if err := h.kernel.limit(e, h, n, l); err != nil {
-		return forkbox.Wrap("set limits", errors.Join(err, e.back()))
+		return forkbox.Wrap("set limits", errors.Join(err, e.takeBack()))
 	}
 	return nil
 }
@@ -211,8 +211,8 @@ func (t tree) word() string {
 }
 
 // Sweep removes the groups of boxes that are no more: those that have no
-// process and that nobody has made or found since this process started. It
-// looks everywhere where an earlier daemon of this name may have made them.
+// process and that was not made or found since this process started. It looks
+// everywhere where an earlier daemon of this name may have made them.
 func (h *Host) Sweep() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -266,7 +266,7 @@ func boxesIn(trees []tree) (ids []string) {
 	return slices.Compact(ids)
 }
 
-// notBusy forgives that somebody came into a group meanwhile.
+// notBusy forgives that a process came into a group meanwhile.
 func notBusy(err error) error {
 	if errors.Is(err, unix.EBUSY) {
 		return nil

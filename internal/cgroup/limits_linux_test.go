@@ -24,8 +24,8 @@ func diedOf(t *testing.T, a *actor, want unix.Signal) {
 	}
 }
 
-// TestMemory: whoever needs more than the box may have is killed, is known by
-// its exec's group, and the others go on.
+// TestMemory: a process that needs more than the box may have is killed, is
+// known by its exec's group, and the others go on.
 func TestMemory(t *testing.T) {
 	h := openHost(t)
 	needs(t, h, forkbox.Memory, forkbox.Swap)
@@ -195,7 +195,7 @@ func throttled(t *testing.T, g *Group) {
 	})
 }
 
-// TestSetWhileRunning: a limit below what is in use kills nobody.
+// TestSetWhileRunning: a limit below what is in use kills no process.
 func TestSetWhileRunning(t *testing.T) {
 	h := openHost(t)
 	needs(t, h, forkbox.Memory, forkbox.Swap)
@@ -293,7 +293,7 @@ func TestAllOrNothing(t *testing.T) {
 	if text, err := read(file); err != nil || text != "7\n" {
 		t.Fatalf("%q %v", text, err)
 	}
-	if err := e.back(); err != nil {
+	if err := e.takeBack(); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := read(file); err != nil || text != "5\n" {

@@ -26,11 +26,12 @@ func (h *Host) members(n node) (list []int, err error) {
 	return slices.DeleteFunc(slices.Compact(list), func(pid int) bool { return pid == os.Getpid() }), err
 }
 
-// clear removes a group that nobody is in. Of one that somebody is in nothing
-// is removed, also not what is empty below it.
+// clear removes a group without processes. Of one that has some nothing is
+// removed, also not what is empty below it.
 func (h *Host) clear(n node) error {
 	if below, err := children(n.main()); err == nil && len(below) == 0 {
-		// The kernel knows whether anybody is in it, and does both in one step.
+		// The kernel knows whether any process is in it, and does both in one
+		// step.
 		if err := rmdir(n.main()); err != nil {
 			return err
 		}

@@ -22,9 +22,9 @@ func itoa(n int) string { return strconv.Itoa(n) }
 //
 // As root that is at the top of what is mounted; for others in the topmost
 // group that is theirs, on the way to their own. In version 2 controllers are
-// enabled there if they are not yet, which changes no limit of anybody; and
-// when this process is alone in its group it moves to one below, as a group
-// that holds processes may not have others below it with limits.
+// enabled there if they are not yet, which changes no limit; and when this
+// process is alone in its group it moves to one below, as a group that holds
+// processes may not have others below it with limits.
 func Open(name string) (*Host, error) {
 	const op = "use cgroups"
 	if !validID(name) {
@@ -143,7 +143,7 @@ func try(dir, name string) (map[string]bool, error) {
 		files[e.Name()] = true
 	}
 	// Where cpusets are mounted together with something else, a new group has
-	// no processors, and nobody can enter it.
+	// no processors, and no process can enter it.
 	if text, err := read(filepath.Join(probe, "cpuset.cpus")); err == nil && !files["cgroup.controllers"] && strings.TrimSpace(text) == "" {
 		return nil, fmt.Errorf("%s is mounted together with cpuset", dir)
 	}

@@ -3,11 +3,11 @@ package cgroup
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/forkbox/forkbox"
+	"golang.org/x/sys/unix"
 )
 
 // Sub is the group of an exec.
@@ -19,7 +19,7 @@ type Sub struct {
 
 // Events is what happened to an exec.
 type Events struct {
-	OOMKills int64 // processes of it that were killed for want of memory, by whoever's limit
+	OOMKills int64 // processes of it that were killed for want of memory, by any limit
 	PidsHits int64 // how often it could not have another process
 	Peak     int64 // the most memory that it used, 0 if this kernel does not count that
 	PidsPeak int64 // the most processes and threads, likewise
@@ -155,4 +155,123 @@ func (s *Sub) Remove() error {
 		s.group.forget(s)
 	}
 	return forkbox.Wrap(op, err)
+}
+
+// note remembers the group of an exec, so that it need not be looked for among
+// the many files that the kernel has in each group.
+func (g *Group) note(s *Sub) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.subs != nil {
+		g.subs[s.id] = s
+	}
+}
+
+func (g *Group) forget(s *Sub) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.subs, s.id)
+}
+
+// execGroups are those of execs. Those of a box that an earlier daemon made are
+// looked for once.
+func (g *Group) execGroups() map[string]*Sub {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.subs == nil {
+		g.subs = map[string]*Sub{}
+		for _, id := range g.Execs() {
+			if s, err := g.FindExec(id); err == nil {
+				g.subs[id] = s
+			}
+		}
+	}
+	return maps.Clone(g.subs)
+}
+
+// within lists the directories, in the tree of a controller, of those groups of
+// the box that processes can be in.
+func (g *Group) within(c controller) (list []string) {
+	list = append(list, g.box.dir(c))
+	if init := g.host.kernel.init(g.box); init.rel != g.box.rel {
+		list = append(list, init.dir(c))
+	}
+	for _, s := range g.execGroups() {
+		list = append(list, s.own.dir(c))
+	}
+	return list
+}
+
+// What a limit of processes was met by is counted in one of two ways. Version
+// 1, and version 2 until Linux 6.10, count it for the group of who wanted
+// another process. Since 6.11 version 2 counts it for the group whose limit it
+// was, and those above; then a box's limit is met by the execs that ran at the
+// time, as far as can be told.
+
+const (
+	tallyOOM  = "oom-kills"     // of execs that are no more, kept with their box
+	tallyHits = "pids-hits"     // likewise
+	tallyThen = "pids-hits-was" // those of the box when an exec was made
+)
+
+// byLimit says whether hits are counted for whose limit it was.
+func (h *Host) byLimit() bool { return h.kernel.version() == 2 && h.files["pids.events.local"] }
+
+// pidsHits is how often anything in the box could not have another process.
+func (g *Group) pidsHits() int64 {
+	dir := g.box.dir(pids)
+	if g.host.byLimit() {
+		return readKey(dir, "pids.events", "max")
+	}
+	return sum(g.within(pids), "pids.events", "max") + tally(dir, tallyHits)
+}
+
+// Begins notes what an exec is not to be blamed for: what its box has met until
+// now. A caller that makes a group ahead calls it once more when the exec
+// begins.
+func (s *Sub) Begins() {
+	if !s.group.host.byLimit() {
+		return
+	}
+	if was := s.boxHits(); was > 0 {
+		setTally(s.own.dir(pids), tallyThen, was)
+	}
+}
+
+func (s *Sub) boxHits() int64 {
+	return readKey(s.group.execs().dir(pids), "pids.events.local", "max")
+}
+
+func (s *Sub) pidsHits() int64 {
+	dir := s.own.dir(pids)
+	if dir == "" {
+		return 0
+	}
+	if s.group.host.byLimit() {
+		return readKey(dir, "pids.events", "max") + s.boxHits() - tally(dir, tallyThen)
+	}
+	return readKey(dir, "pids.events", "max")
+}
+
+// toKeep reads what would be lost with an exec's group; what it returns adds it
+// to what the box has met.
+func (s *Sub) toKeep() (keep func()) {
+	h, box := s.group.host, s.group.box
+	var kills, hits int64
+	if h.kernel.version() == 1 {
+		kills = h.kernel.oomKills(s.own)
+	}
+	if !h.byLimit() {
+		hits = s.pidsHits()
+	}
+	return func() {
+		addTally(box.dir(memory), tallyOOM, kills)
+		addTally(box.dir(pids), tallyHits, hits)
+	}
+}
+
+func addTally(dir, name string, more int64) {
+	if dir != "" && more > 0 {
+		setTally(dir, name, tally(dir, name)+more)
+	}
 }

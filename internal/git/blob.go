@@ -5,12 +5,15 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/forkbox/forkbox"
 )
 
-// maxBlob is more than anybody merges, and what a reply may take of memory.
+// maxBlob is more than is ever merged, and what a reply may take of memory.
 const maxBlob = 64 << 20
 
 // Blob is the content of a file in a commit, byte for byte as git would check
@@ -50,9 +53,9 @@ func (r Repo) blob(ctx context.Context, commit, path string) ([]byte, fs.FileMod
 	case symlink:
 		return content, fs.ModeSymlink | 0o777, nil
 	case executable:
-		return content, 0o755, r.unaltered(ctx, entry, content)
+		return content, 0o755, r.checkUnaltered(ctx, entry, content)
 	}
-	return content, 0o644, r.unaltered(ctx, entry, content)
+	return content, 0o644, r.checkUnaltered(ctx, entry, content)
 }
 
 // treeEntry finds path in a commit. ls-tree takes a path for a pattern's
@@ -76,10 +79,10 @@ func (r Repo) treeEntry(ctx context.Context, commit, path string) (treeEntry, er
 	return treeEntry{}, fs.ErrNotExist
 }
 
-// unaltered says that a checkout writes the blob as it is. Where a filter or an
+// checkUnaltered says that a checkout writes the blob as it is. Where a filter or an
 // encoding is named that is not even tried: the one runs a program of the
 // user's, which may go to the network, the other is not always reversible.
-func (r Repo) unaltered(ctx context.Context, e treeEntry, content []byte) error {
+func (r Repo) checkUnaltered(ctx context.Context, e treeEntry, content []byte) error {
 	out, err := r.read(ctx, []byte(e.path+"\x00"), "check-attr", "-z", "--stdin", "filter", "working-tree-encoding")
 	if err != nil {
 		return err
@@ -137,7 +140,7 @@ func (r Repo) Object(ctx context.Context, e IndexEntry) (content []byte, mode fs
 		err = ErrUnknown
 	}
 	if err == nil {
-		err = r.unaltered(ctx, treeEntry{id: e.ID(), path: e.Path}, content)
+		err = r.checkUnaltered(ctx, treeEntry{id: e.ID(), path: e.Path}, content)
 	}
 	if err != nil && unlessRefused(err) == nil {
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)
@@ -146,4 +149,87 @@ func (r Repo) Object(ctx context.Context, e IndexEntry) (content []byte, mode fs
 		return content, 0o755, err
 	}
 	return content, 0o644, err
+}
+
+// Tracked is every path of a commit, relative to the work tree.
+func (r Repo) Tracked(ctx context.Context, commit string) (map[string]bool, error) {
+	const op = "list a commit"
+	if err := checkCommit(op, commit); err != nil {
+		return nil, err
+	}
+	out, err := r.read(ctx, nil, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+	if err != nil {
+		return nil, unlessRefused(err)
+	}
+	paths := map[string]bool{}
+	for _, path := range records(out) {
+		paths[path] = true
+	}
+	return paths, nil
+}
+
+// Modes as git writes them.
+const (
+	plainFile  = "100644"
+	executable = "100755"
+	symlink    = "120000"
+	submodule  = "160000"
+)
+
+// treeEntry is what a commit has at a path.
+type treeEntry struct {
+	mode, id string
+	size     int64 // of a blob
+	path     string
+}
+
+// files adds the files that are not, as far as lstat can tell, what HEAD has,
+// or that changed at or after the fence. Git compares whole seconds and looks
+// at the content where that is not enough: at today's content, which may have
+// changed and changed back.
+func (s *scanner) files(ctx context.Context) error {
+	out, err := s.repo.read(ctx, nil, "ls-tree", "-r", "-l", "-z", "--full-tree", s.head)
+	if err != nil {
+		return err
+	}
+	entries := records(out)
+	return s.repo.As(func() error {
+		for i, line := range entries {
+			if i%1024 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if e, ok := parseTreeEntry(line); !ok || !s.dirty[e.path] && !s.asCommitted(e) {
+				s.dirty[e.path] = true
+			}
+		}
+		return nil
+	})
+}
+
+func (s *scanner) asCommitted(e treeEntry) bool {
+	info, err := os.Lstat(filepath.Join(s.repo.Root, e.path))
+	if err != nil || info.Size() != e.size || !Settled(changeTime(info), s.fence) {
+		return false
+	}
+	switch e.mode {
+	case plainFile:
+		return info.Mode().IsRegular() && info.Mode()&0o100 == 0
+	case executable:
+		return info.Mode().IsRegular() && info.Mode()&0o100 != 0
+	case symlink:
+		return info.Mode().Type() == fs.ModeSymlink
+	}
+	return false
+}
+
+// parseTreeEntry reads "MODE TYPE ID SIZE<tab>PATH" of ls-tree -l. The size of
+// what is not a blob is "-".
+func parseTreeEntry(line string) (treeEntry, bool) {
+	head, path, found := strings.Cut(line, "\t")
+	f := strings.Fields(head)
+	if !found || len(f) != 4 {
+		return treeEntry{path: path}, false
+	}
+	size, err := strconv.ParseInt(f[3], 10, 64)
+	return treeEntry{mode: f[0], id: f[2], size: size, path: path}, err == nil && f[1] == "blob"
 }

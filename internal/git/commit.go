@@ -60,7 +60,7 @@ func (r Repo) Commit(ctx context.Context, spec CommitSpec) (id string, skipped [
 		return "", paths.skipped, complain(err)
 	}
 	if !spec.Hooks {
-		if err := top.unfiltered(ctx, setOf(paths.kept)); err != nil {
+		if err := top.refuseFiltered(ctx, setOf(paths.kept)); err != nil {
 			return "", paths.skipped, complain(err)
 		}
 	}
@@ -68,8 +68,8 @@ func (r Repo) Commit(ctx context.Context, spec CommitSpec) (id string, skipped [
 	return id, paths.skipped, complain(err)
 }
 
-// top is the repository at the top of the work tree. That git sees none here
-// is an error, for somebody asked for a commit.
+// top is the repository at the top of the work tree. That git sees none here is
+// an error, for the caller asked for a commit.
 func (r Repo) top(ctx context.Context) (Repo, error) {
 	top, err := r.line(ctx, "rev-parse", "--show-toplevel")
 	return Repo{Root: top, Owner: r.Owner}, complain(err)

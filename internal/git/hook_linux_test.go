@@ -131,7 +131,7 @@ func TestHookLeavesSomethingRunning(t *testing.T) {
 	unix.Kill(waitForPid(t, pidFile), unix.SIGKILL)
 }
 
-// Somebody else's lock is not ours to break.
+// Another program's lock is not ours to break.
 func TestAnotherGitAtWork(t *testing.T) {
 	w := newWorld(t, "echo 1 >f")
 	w.sh("echo 2 >f; touch .git/index.lock")

@@ -195,22 +195,22 @@ func (p *indexParser) entry() (e IndexEntry, ok bool) {
 		if len(p.rest) < fixed+2 {
 			return e, false
 		}
-		// Not checked out, or to be added later, or what nobody knows yet.
+		// Not checked out, or to be added later, or what is not known yet.
 		e.more = binary.BigEndian.Uint16(p.rest[fixed:])
 		e.Told = e.Told && e.more == 0
 		fixed += 2
 	}
 	if p.version == 4 {
-		e.Path, ok = p.shortened(fixed)
+		e.Path, ok = p.readShortened(fixed)
 	} else {
-		e.Path, ok = p.padded(fixed)
+		e.Path, ok = p.readPadded(fixed)
 	}
 	p.last = e.Path
 	return e, ok
 }
 
-// padded reads a name that is followed by zeros up to a multiple of eight.
-func (p *indexParser) padded(at int) (string, bool) {
+// readPadded reads a name that is followed by zeros up to a multiple of eight.
+func (p *indexParser) readPadded(at int) (string, bool) {
 	end := bytes.IndexByte(p.rest[at:], 0)
 	if end < 0 {
 		return "", false
@@ -224,8 +224,8 @@ func (p *indexParser) padded(at int) (string, bool) {
 	return name, name != ""
 }
 
-// shortened reads how much of the last name to drop, and what to add instead.
-func (p *indexParser) shortened(at int) (string, bool) {
+// readShortened reads how much of the last name to drop, and what to add instead.
+func (p *indexParser) readShortened(at int) (string, bool) {
 	drop := 0
 	for {
 		if at >= len(p.rest) || drop > len(p.last) {

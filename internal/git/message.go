@@ -49,9 +49,9 @@ func (r Repo) commitArgs(ctx context.Context, spec CommitSpec, count int) ([]str
 	return args, nil
 }
 
-// addTrailers has git add them: it knows where they belong when the message
-// has some of its own. The comment character is one that nobody writes, for a
-// line such as "#12" at the end is part of the message, not a comment.
+// addTrailers has git add them: it knows where they belong when the message has
+// some of its own. The comment character is one that no message has, for a line
+// such as "#12" at the end is part of the message, not a comment.
 func (r Repo) addTrailers(ctx context.Context, message string, trailers []string) (string, error) {
 	if len(trailers) == 0 || strings.TrimSpace(message) == "" {
 		return message, nil

@@ -112,9 +112,9 @@ func (d drivers) off(keepOwners bool) (args []string) {
 	return args
 }
 
-// unfiltered refuses a commit of files that a filter of the repository's would
+// refuseFiltered refuses a commit of files that a filter of the repository's would
 // have altered on the way in: without it the commit would have other bytes.
-func (r Repo) unfiltered(ctx context.Context, kept pathSet) error {
+func (r Repo) refuseFiltered(ctx context.Context, kept pathSet) error {
 	d, err := r.drivers(ctx)
 	if err != nil {
 		return err

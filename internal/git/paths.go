@@ -70,7 +70,7 @@ const argsLimit = 256 << 10
 
 // untracked lists the files at or below names that git neither tracks nor
 // ignores. A directory that is a repository of its own ends in a slash: it is
-// left out, for git would add a link to it that nobody else can resolve.
+// left out, for git would add a link to it that no clone can resolve.
 func (r Repo) untracked(ctx context.Context, names []string) ([]string, error) {
 	var files []string
 	for len(names) > 0 {

@@ -33,8 +33,8 @@ func (r Repo) rights(cmd *exec.Cmd) error {
 	return nil
 }
 
-// another says whether the owner is somebody else than we are. Only root can
-// become somebody else.
+// another says whether the owner is another user than the daemon's. Only root
+// can become another user.
 func (r Repo) another() (bool, error) {
 	switch me := os.Geteuid(); {
 	case me == r.Owner.UID:
@@ -70,7 +70,7 @@ func supervise(ctx context.Context, cmd *exec.Cmd) error {
 }
 
 // await returns when the process has ended, and leaves it a zombie: as long as
-// it is one, its number, and that of its group, are nobody else's.
+// it is one, its number, and that of its group, are no other process's.
 func await(pid int) {
 	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}

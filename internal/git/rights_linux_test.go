@@ -11,14 +11,14 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-const stranger = 61234 // nobody has this uid
+const stranger = 61234 // no user has this uid
 
-// strangersWorld is a repository of somebody else's, in a place that they can
+// strangersWorld is a repository of another user's, in a place that they can
 // get at.
 func strangersWorld(t *testing.T) *world {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can act for somebody else")
+		t.Skip("only root can act for another user")
 	}
 	dir, err := os.MkdirTemp("/tmp", "forkbox-git-")
 	if err != nil {
@@ -34,7 +34,7 @@ func strangersWorld(t *testing.T) *world {
 	return w
 }
 
-// Root commits for somebody else: git and hooks run as them and no more.
+// Root commits for another user: git and hooks run as them and no more.
 func TestGitRunsAsTheOwner(t *testing.T) {
 	w := strangersWorld(t)
 	w.sh("echo 2 >f; echo 1 >n")
@@ -81,7 +81,7 @@ func TestActingForTheOwnerIsOver(t *testing.T) {
 	}
 }
 
-// Git does not trust a repository of somebody else's: nothing is known of it.
+// Git does not trust a repository of another user's: nothing is known of it.
 func TestUntrustedRepository(t *testing.T) {
 	w := strangersWorld(t)
 	w.Owner = someone(t)

@@ -38,7 +38,7 @@ func (r Repo) Runs(ctx context.Context) (map[string]string, error) {
 		file = top.absolute(top.Root, file)
 		places[file] = "git configuration"
 		key, value, _ := strings.Cut(list[i+1], "\n")
-		top.named(places, file, key, value)
+		top.addNamed(places, file, key, value)
 	}
 	return places, nil
 }
@@ -49,8 +49,8 @@ func (r Repo) hooksDir(ctx context.Context) (string, error) {
 	return r.absolute(r.Root, strings.TrimSuffix(string(out), "\n")), err
 }
 
-// named adds what one setting names: more configuration, or a program.
-func (r Repo) named(places map[string]string, file, key, value string) {
+// addNamed adds what one setting names: more configuration, or a program.
+func (r Repo) addNamed(places map[string]string, file, key, value string) {
 	section, _, _ := strings.Cut(key, ".")
 	name := key[strings.LastIndexByte(key, '.')+1:]
 	if name == "path" && (section == "include" || section == "includeif") {
@@ -117,4 +117,37 @@ func (r Repo) IdleHooks(ctx context.Context) (names []string, err error) {
 		return nil
 	})
 	return names, err
+}
+
+// search is where git and what it runs are looked for: the daemon's PATH without
+// what a box can land in. A daemon that was started in a project may have
+// directories of it there, such as node_modules/.bin.
+func (r Repo) search() string {
+	var dirs []string
+	for _, dir := range filepath.SplitList(daemonPath()) {
+		real, err := filepath.EvalSymlinks(dir)
+		inside := r.Root != "/" && forkbox.Within(real, r.Root)
+		if err == nil && filepath.IsAbs(dir) && !inside && r.trusts(real) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return strings.Join(dirs, string(filepath.ListSeparator))
+}
+
+func daemonPath() string {
+	if path := os.Getenv("PATH"); path != "" {
+		return path
+	}
+	return "/usr/local/bin:/usr/bin:/bin"
+}
+
+// find is a program in a list of directories.
+func find(name, list string) (string, bool) {
+	for _, dir := range filepath.SplitList(list) {
+		path := filepath.Join(dir, name)
+		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return path, true
+		}
+	}
+	return "", false
 }

@@ -2,6 +2,10 @@ package git
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -18,7 +22,7 @@ import (
 //   - a path is staged, unmerged, edited, touched, assumed unchanged, or not
 //     checked out: dirty;
 //   - a file is not as long as its blob (line ends, $Id$, LFS …): dirty,
-//     because nobody can tell the bytes from the blob.
+//     because the bytes cannot be told from the blob.
 func (r Repo) Scan(ctx context.Context, fence time.Time) (Clean, bool, error) {
 	clean, ok, err := r.scan(ctx, fence)
 	if err != nil || !ok {
@@ -32,7 +36,7 @@ func (r Repo) scan(ctx context.Context, fence time.Time) (Clean, bool, error) {
 	if err != nil || !ok {
 		return Clean{}, false, err
 	}
-	for _, step := range []func(context.Context) error{s.differing, s.flagged, s.files} {
+	for _, step := range []func(context.Context) error{s.differing, s.addFlagged, s.files} {
 		if err := step(ctx); err != nil {
 			return Clean{}, false, err
 		}
@@ -104,9 +108,9 @@ func (s *scanner) differing(ctx context.Context) error {
 	return err
 }
 
-// flagged adds what git was told not to look at (assume-unchanged,
+// addFlagged adds what git was told not to look at (assume-unchanged,
 // skip-worktree), which diff-index therefore calls unchanged.
-func (s *scanner) flagged(ctx context.Context) error {
+func (s *scanner) addFlagged(ctx context.Context) error {
 	out, err := s.repo.read(ctx, nil, "ls-files", "-z", "-v", "-f")
 	for _, line := range records(out) {
 		if len(line) > 2 && line[:2] != "H " {
@@ -114,4 +118,52 @@ func (s *scanner) flagged(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// vital lists the files that git writes when it commits, checks out or
+// stages: the index, HEAD, and the branch that HEAD names, be it in a file of
+// its own or packed with others.
+func (r Repo) vital(ctx context.Context) ([]string, error) {
+	dir, err := r.line(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return nil, err
+	}
+	files := []string{filepath.Join(dir, "index"), filepath.Join(dir, "HEAD")}
+	branch, err := r.line(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil || branch == "" {
+		return files, unlessRefused(err) // detached: HEAD is all
+	}
+	common, err := r.line(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	if err != nil {
+		return nil, err
+	}
+	return append(files, r.refFile(common, branch)), nil
+}
+
+func (r Repo) refFile(common, branch string) string {
+	loose := filepath.Join(common, branch)
+	err := r.As(func() error {
+		_, err := os.Lstat(loose)
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return filepath.Join(common, "packed-refs")
+	}
+	return loose
+}
+
+// untouched says whether none of the vital files was written at or after the
+// fence. One that is missing, or not a plain file, is in doubt.
+func (s *scanner) untouched() (bool, error) {
+	ok := true
+	err := s.repo.As(func() error {
+		for _, file := range s.vital {
+			info, err := os.Lstat(file)
+			if err != nil || !info.Mode().IsRegular() || !Settled(changeTime(info), s.fence) {
+				ok = false
+			}
+		}
+		return nil
+	})
+	return ok, err
 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// trusts says whether a directory is root's, or of the user for whom git runs, and
-// not everybody's to write to.
+// trusts says whether a directory is root's, or of the user for whom git runs,
+// and not writable for all.
 func (r Repo) trusts(dir string) bool {
 	st, err := os.Stat(dir)
 	if err != nil || !st.IsDir() || st.Mode()&0o002 != 0 {

@@ -20,7 +20,7 @@ type world struct {
 	Repo
 }
 
-// someone is who runs the test, with a home of their own.
+// someone is the user who runs the test, with a home of their own.
 func someone(t testing.TB) forkbox.Owner {
 	home := t.TempDir()
 	config := "[user]\n name = Ada\n email = ada@example.org\n[init]\n defaultBranch = main\n[gc]\n auto = 0\n"

@@ -123,7 +123,7 @@ func hasMemory(controllers string) bool {
 // branch is where a cgroup is below a mount of root. A container without a
 // cgroup namespace has only its own branch of the tree mounted, and one that
 // was moved out of its namespace's is at /../…: there the top must do. A mount
-// of somebody else's branch says nothing about this process.
+// of another branch says nothing about this process.
 func branch(root, cgroup string) (below string, ok bool) {
 	below, ok = strings.CutPrefix(cgroup, strings.TrimSuffix(root, "/"))
 	if !ok || cgroup == "" || below != "" && below[0] != '/' {

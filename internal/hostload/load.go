@@ -17,10 +17,10 @@ type Load struct {
 	MemAvailable int64 // what can be had without swapping
 	CPUs         int
 	// Pressure is by resource: "cpu", "memory", "io". What the kernel does not
-	// measure is not in it: nobody may take that for a host at rest.
+	// measure is not in it: that must not be taken for a host at rest.
 	Pressure map[string]forkbox.Pressure
-	// DiskTotal and DiskFree are of the store's filesystem, in bytes that
-	// somebody without rights may use.
+	// DiskTotal and DiskFree are of the store's filesystem, in bytes that a
+	// user without rights may use.
 	DiskTotal, DiskFree int64
 	// InodesTotal is 0 where the filesystem makes them as it needs them.
 	InodesTotal, InodesFree int64

@@ -1,16 +1,17 @@
 package hostload
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/forkbox/forkbox"
+	"golang.org/x/sys/unix"
 )
 
 // source is where the kernel tells: the files below root. It is / but in
@@ -33,7 +34,7 @@ func unreadable(err error) error {
 	return forkbox.Errorf(forkbox.Internal, "read the load of the host", "%w", err)
 }
 
-// disk counts what is free for everybody: root's own share is the host's, and
+// disk counts what is free for all users: root's own share is the host's, and
 // no box should live off it.
 func (l *Load) disk(path string) error {
 	var st unix.Statfs_t
@@ -82,4 +83,59 @@ func (s source) meminfo() (map[string]int64, error) {
 func (s source) file(path ...string) (string, error) {
 	raw, err := os.ReadFile(filepath.Join(append([]string{s.root}, path...)...))
 	return string(raw), err
+}
+
+// pressure is nil on a kernel that was built without it or, with psi=0, told
+// not to measure it.
+func (s source) pressure() (map[string]forkbox.Pressure, error) {
+	var all map[string]forkbox.Pressure
+	for _, what := range []string{"cpu", "memory", "io"} {
+		raw, err := s.file("proc/pressure", what)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, fs.ErrPermission):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		p, err := parsePressure(raw)
+		if err != nil {
+			return nil, fmt.Errorf("/proc/pressure/%s: %w", what, err)
+		}
+		if all == nil {
+			all = map[string]forkbox.Pressure{}
+		}
+		all[what] = p
+	}
+	return all, nil
+}
+
+// parsePressure reads "some avg10=0.00 avg60=0.00 avg300=0.00 total=0" and the
+// same of "full", which kernels before 5.13 do not have for cpu.
+func parsePressure(raw string) (forkbox.Pressure, error) {
+	var p forkbox.Pressure
+	averages := map[string]*float64{
+		"some avg10": &p.Some10, "some avg60": &p.Some60, "some avg300": &p.Some300,
+		"full avg10": &p.Full10, "full avg60": &p.Full60, "full avg300": &p.Full300,
+	}
+	seen := 0
+	for line := range strings.Lines(raw) {
+		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		for _, word := range strings.Fields(rest) {
+			key, text, _ := strings.Cut(word, "=")
+			into, known := averages[kind+" "+key]
+			if !known {
+				continue
+			}
+			v, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return p, err
+			}
+			*into = v
+			seen++
+		}
+	}
+	if seen == 0 {
+		return p, errors.New("it has no averages")
+	}
+	return p, nil
 }

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-
-	sqlite3 "modernc.org/sqlite/lib"
+	"sync"
 
 	"github.com/forkbox/forkbox"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // found limits FindBoxes: enough to list the candidates of an ambiguous prefix.
@@ -144,4 +144,39 @@ func noBox(op, id string, err error) error {
 	}
 	return forkbox.Errorf(forkbox.NotFound, op, "there is no box %s", id).
 		Hint("forkbox ls shows your boxes")
+}
+
+// environments remembers what it has read of late: the boxes that an owner
+// works with are mostly of one environment, and it is read with each of them.
+type environments struct {
+	mu    sync.Mutex
+	known map[string]forkbox.Strings
+}
+
+// Of larger ones, and of more, it would take too much to remember them.
+const (
+	knownEnvironments = 16
+	largeEnvironment  = 64 << 10
+)
+
+// read is the environment that is recorded as text. Its callers share it, and
+// changes none of it.
+func (e *environments) read(text []byte) (env forkbox.Strings, err error) {
+	e.mu.Lock()
+	env, known := e.known[string(text)]
+	e.mu.Unlock()
+	if known {
+		return env, nil
+	}
+	if err := json.Unmarshal(text, &env); err != nil || len(text) > largeEnvironment {
+		return env, err
+	}
+	env = slices.Clip(env) // a caller that appends gets a copy
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.known == nil || len(e.known) >= knownEnvironments {
+		e.known = map[string]forkbox.Strings{}
+	}
+	e.known[string(text)] = env
+	return env, nil
 }

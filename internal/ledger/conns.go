@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"sync"
+	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -60,4 +62,91 @@ func (l *SQLite) Conns(ctx context.Context, uid *int, box string, after int64, l
 func (l *SQLite) LoseConns(ctx context.Context) error {
 	_, err := l.stmts.loseConns.ExecContext(steady(ctx))
 	return failed("record lost connections", err)
+}
+
+// What is kept of connections: of each box, of all boxes of one owner, and for
+// how long. A box that knocks at doors all day must not fill the disk, neither
+// must thousands of boxes that lived for a minute each, and no owner's may push
+// out another's.
+const (
+	connsOfABox    = 10_000
+	connsOfAnOwner = 200_000
+	connAge        = 30 * 24 * time.Hour
+)
+
+// Looking for what is too much costs more than a record, so that it is done
+// now and then: when a box or an owner has so many new ones, and once in a while.
+const (
+	pruneBoxAfter   = 1_000
+	pruneOwnerAfter = 10_000
+	pruneAllAfter   = time.Hour
+)
+
+// pruning is when what was last looked at.
+type pruning struct {
+	mu     sync.Mutex
+	boxes  counter[string]
+	owners counter[int]
+	all    time.Time
+}
+
+// counter counts what is new since the last look; who is not in it was not
+// looked at.
+type counter[K comparable] map[K]int
+
+func (c counter[K]) due(who K, after int) bool {
+	n, known := c[who]
+	if c[who] = n + 1; known && n+1 < after {
+		return false
+	}
+	c[who] = 0
+	return true
+}
+
+// excess is what is to be looked at.
+type excess struct {
+	boxes  []string
+	owners []int
+	old    bool
+}
+
+// due counts what is being written. That may still fail: then there is one look
+// too many, or too few until the next.
+func (p *pruning) due(conns []forkbox.Conn, now time.Time) (look excess) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if look.old = p.boxes == nil || now.Sub(p.all) >= pruneAllAfter; look.old {
+		p.boxes, p.owners, p.all = counter[string]{}, counter[int]{}, now // those that are gone are forgotten
+	}
+	for _, c := range conns {
+		if p.boxes.due(c.Box, pruneBoxAfter) {
+			look.boxes = append(look.boxes, c.Box)
+		}
+		if p.owners.due(c.UID, pruneOwnerAfter) {
+			look.owners = append(look.owners, c.UID)
+		}
+	}
+	return look
+}
+
+// pruneConns deletes, in one step with what is added, what is too much. The
+// latest of all stays however old it is: ids go on from there.
+func (l *SQLite) pruneConns(ctx context.Context, tx *sql.Tx, added []forkbox.Conn) error {
+	now := time.Now()
+	look := l.pruning.due(added, now)
+	for _, box := range look.boxes {
+		if _, err := tx.StmtContext(ctx, l.stmts.pruneBox).ExecContext(ctx, box, connsOfABox); err != nil {
+			return err
+		}
+	}
+	for _, uid := range look.owners {
+		if _, err := tx.StmtContext(ctx, l.stmts.pruneOwner).ExecContext(ctx, uid, connsOfAnOwner); err != nil {
+			return err
+		}
+	}
+	if !look.old {
+		return nil
+	}
+	_, err := tx.StmtContext(ctx, l.stmts.pruneConns).ExecContext(ctx, now.Add(-connAge).UnixNano())
+	return err
 }

@@ -79,8 +79,9 @@ func (k *keeper) kill() {
 }
 
 // onDisk runs part of a test on a small filesystem in an image, in a process
-// with mounts of its own: whoever makes a mount namespace meanwhile would keep
-// ours alive, and this way nothing is left even if the test is killed.
+// with mounts of its own: a process that makes a mount namespace meanwhile
+// would keep ours alive, and this way nothing is left even if the test is
+// killed.
 func onDisk(t *testing.T, kind string, do func(t *testing.T, dir string)) {
 	t.Helper()
 	if dir := os.Getenv("LEDGER_TEST_MOUNT"); dir != "" {

@@ -160,7 +160,7 @@ func (l *SQLite) Stacks(ctx context.Context) (all []forkbox.Stack, err error) {
 	return all, failed(op, rows.Err())
 }
 
-// everybody is no one's uid.
+// everybody stands for all users; it is no user's uid.
 const everybody = -1
 
 func orEverybody(uid *int) int {

@@ -43,7 +43,7 @@ func opened(t *testing.T, h *House, box forkbox.Box) *boxGate {
 }
 
 // reading has a connection of the box's read by the gate, as egress does. The
-// server is whoever dial reaches.
+// server is what dial reaches.
 type reading struct {
 	net.Conn
 	from *bufio.Reader
@@ -87,8 +87,8 @@ func (r *reading) ask(t *testing.T, method, target string) int {
 	return answer.StatusCode
 }
 
-// TestCloseDoesNotWaitForServers: a server that cannot be reached, while the box
-// has more to send, keeps nobody.
+// TestCloseDoesNotWaitForServers: a server that cannot be reached, while the
+// box has more to send, holds nothing up.
 func TestCloseDoesNotWaitForServers(t *testing.T) {
 	t.Parallel()
 	h := house(t)

@@ -24,7 +24,7 @@ type Config struct {
 	// Dir keeps the keys of boxes' certificate authorities.
 	Dir   string
 	Vault *vault.Vault
-	// Default is the network of boxes of which nobody said any; Floor has to
+	// Default is the network of boxes for which none was asked; Floor has to
 	// allow what any box reaches; Host is the rest of the configuration.
 	Default forkbox.Net
 	Floor   []forkbox.NetRule

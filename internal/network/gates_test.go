@@ -184,7 +184,7 @@ func TestAuthorityForTheFloor(t *testing.T) {
 	must(t, h.Prepare(&runs))
 	must(t, h.Prepare(&box))
 	if box.Network.CA == "" {
-		t.Error("the box's programs would trust nobody for api.example.com")
+		t.Error("the box's programs would trust no certificate for api.example.com")
 	}
 }
 

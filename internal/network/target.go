@@ -10,7 +10,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// target is what somebody asks to have explained.
+// target is what a client asks to have explained.
 type target struct {
 	forkbox.NetTarget
 	request bool // it is a URL: there will be a request

@@ -272,7 +272,7 @@ func TestRefusedBeforeAnythingIsMade(t *testing.T) {
 	}
 }
 
-// Somebody may have a box that is called like one of the race's.
+// The owner may have a box that is called like one of the race's.
 func TestNameOfABoxIsTaken(t *testing.T) {
 	w := newWorld(t, nil)
 	first := w.run(forkbox.RaceSpec{Name: "r", Approaches: approaches("a=x")})

@@ -23,7 +23,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestSenselessRequestsRemoveNothing also where nobody asked Check.
+// TestSenselessRequestsRemoveNothing also where Check was not called.
 func TestSenselessRequestsRemoveNothing(t *testing.T) {
 	for _, spec := range senseless {
 		if remove, keep := Decide(now, []Facts{idle(Applied, 9*day)}, spec, Default(), 1<<40); len(remove)+len(keep) > 0 {

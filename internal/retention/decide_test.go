@@ -76,7 +76,7 @@ func TestPolicyAges(t *testing.T) {
 func TestUnreviewedAge(t *testing.T) {
 	p := Policy{Unreviewed: 30 * day}
 	for spec, want := range map[forkbox.GCSpec]string{
-		{}:                 "stays: it has changes nobody applied or discarded; --unreviewed removes it too",
+		{}:                 "stays: it has changes that were neither applied nor discarded; --unreviewed removes it too",
 		{Unreviewed: true}: "goes: not used for 31 days; unreviewed boxes stay 30 days",
 	} {
 		if got := verdict(t, idle(Unreviewed, 31*day), spec, p, 0); got != want {

@@ -1,9 +1,12 @@
 package retention
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/forkbox/forkbox"
 )
 
 // Policy is what gc does when it is not asked for anything else. An age is
@@ -15,8 +18,9 @@ type Policy struct {
 	Lost      time.Duration
 	Failed    time.Duration
 	Untouched time.Duration
-	// Unreviewed boxes are somebody's work: this age speaks against them, and
-	// still only a gc that is asked for them ([forkbox.GCSpec]) removes them.
+	// Unreviewed boxes are their owner's work: this age speaks against them,
+	// and still only a gc that is asked for them ([forkbox.GCSpec]) removes
+	// them.
 	Unreviewed time.Duration
 	// MaxSize, where not zero, has the least recently used boxes go, whatever
 	// their age, until no more bytes than this are in use.
@@ -25,10 +29,10 @@ type Policy struct {
 
 const day = 24 * time.Hour
 
-// Default is the policy of somebody who said nothing. A box that was applied
-// or discarded, or whose race another one won, has done its work; a day is to look at its logs once more. One
-// that failed is for somebody to find out why. One that nobody touched costs
-// next to nothing and may have been made for Monday.
+// Default is the policy where none was given. A box that was applied or
+// discarded, or whose race another one won, has done its work; a day is to look
+// at its logs once more. One that failed is kept for its owner to find out why.
+// An untouched one costs next to nothing and may have been made for Monday.
 func Default() Policy {
 	return Policy{Applied: day, Discarded: day, Lost: day, Failed: 7 * day, Untouched: 7 * day}
 }
@@ -79,7 +83,7 @@ func formatAge(d time.Duration) string {
 			return strconv.FormatInt(int64(d/u.length), 10) + u.letter
 		}
 	}
-	return d.String() // a fraction of a second: nobody can have asked for it in text
+	return d.String() // a fraction of a second: it cannot have been asked for in text
 }
 
 func formatSize(n int64) string {
@@ -89,4 +93,89 @@ func formatSize(n int64) string {
 		}
 	}
 	return strconv.FormatInt(n, 10)
+}
+
+const (
+	never   = "never"
+	maxSize = "max-size"
+	reading = "read the retention policy"
+)
+
+// ParsePolicy reads "applied=24h,failed=7d,max-size=50G". What is not named
+// is as in [Default], so no text at all is the default. Anything it does not
+// understand is an error, and the policy is then the zero one, which removes
+// nothing: a slip of the pen must not cost a box.
+func ParsePolicy(text string) (Policy, error) {
+	p := Default()
+	if text == "" {
+		return p, nil
+	}
+	seen := map[string]bool{}
+	for _, item := range strings.Split(text, ",") {
+		key, value, ok := strings.Cut(item, "=")
+		switch {
+		case !ok:
+			return Policy{}, malformed("%q is not KEY=VALUE", item)
+		case seen[key]:
+			return Policy{}, malformed("%q is there twice", key)
+		}
+		seen[key] = true
+		if err := p.set(key, value); err != nil {
+			return Policy{}, err
+		}
+	}
+	return p, nil
+}
+
+// set takes one KEY=VALUE into the policy.
+func (p *Policy) set(key, value string) (err error) {
+	if key == maxSize {
+		p.MaxSize, err = ParseSize(value)
+		return inPolicy(key, err)
+	}
+	age := p.age(Outcome(key))
+	switch {
+	case age == nil:
+		return malformed("%q is not something it knows", key)
+	case value == never:
+		*age = 0
+		return nil
+	}
+	*age, err = ParseAge(value)
+	return inPolicy(key, err)
+}
+
+func malformed(format string, args ...any) *forkbox.Error {
+	return forkbox.Errorf(forkbox.Invalid, reading, format, args...).
+		Hint("it is a list without spaces, for example applied=24h,failed=7d,%s=50G", maxSize).
+		Hint("the keys are applied, discarded, lost, failed, untouched, unreviewed and %s", maxSize)
+}
+
+// inPolicy says which key a bad value is of.
+func inPolicy(key string, err error) error {
+	var bad *forkbox.Error
+	if !errors.As(err, &bad) {
+		return err
+	}
+	e := forkbox.Errorf(bad.Code, reading, "%s: %s", key, bad.Why)
+	e.Hints = bad.Hints
+	if key != maxSize {
+		e.Hint("%s=%s keeps them for ever", key, never)
+	}
+	return e
+}
+
+// Check refuses a request that no gc can mean. A negative age would be a date
+// in the future, and remove everything.
+func Check(spec forkbox.GCSpec) error {
+	const op = "clear up"
+	switch {
+	case spec.OlderThan < 0:
+		return forkbox.Errorf(forkbox.Invalid, op, "an age of %s is below zero", spec.OlderThan)
+	case spec.IdleFor < 0:
+		return forkbox.Errorf(forkbox.Invalid, op, "an idle time of %s is below zero", spec.IdleFor)
+	case spec.MaxSize < 0:
+		return forkbox.Errorf(forkbox.Invalid, op, "a size of %d bytes is below zero", spec.MaxSize)
+	}
+	return nil
 }

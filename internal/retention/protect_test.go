@@ -47,7 +47,7 @@ func TestProtectedWhateverIsAsked(t *testing.T) {
 	}
 }
 
-// TestProtectedFromThePolicy: also where nobody asked for anything.
+// TestProtectedFromThePolicy: also where nothing was asked for.
 func TestProtectedFromThePolicy(t *testing.T) {
 	for _, p := range protections {
 		f := idle(Applied, 9*day)
@@ -62,7 +62,7 @@ func TestProtectedFromThePolicy(t *testing.T) {
 
 func TestUnreviewedNeedsARequest(t *testing.T) {
 	for _, spec := range asked {
-		const why = "stays: it has changes nobody applied or discarded; --unreviewed removes it too"
+		const why = "stays: it has changes that were neither applied nor discarded; --unreviewed removes it too"
 		if got := verdict(t, idle(Unreviewed, 9*day), spec, Default(), 1<<40); got != why {
 			t.Errorf("%+v: %q", spec, got)
 		}

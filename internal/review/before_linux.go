@@ -103,7 +103,7 @@ func (v *View) sumOf(p string, seen forkbox.Node) (b forkbox.BaseSum, ok bool) {
 	return b, false
 }
 
-// isStill says whether nobody has touched what was seen at a path.
+// isStill says whether what was seen at a path is untouched.
 func isStill(p string, seen forkbox.Identity) bool {
 	st, err := os.Lstat(p)
 	if err != nil {

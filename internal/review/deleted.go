@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -127,4 +128,78 @@ func (v *View) replaced(dir string) bool {
 	}
 	in, there := lookDir(above)
 	return !there || in.mtime >= v.Box.Base.Fence.UnixNano() || v.wayMoved(above)
+}
+
+// onlyRewritten says whether reality's file has other bytes than at the fence,
+// or than what landed there since, and says the same: nothing was changed.
+// git's index is such a file, which editors and prompts have written anew.
+func (v *View) onlyRewritten(ctx context.Context, e *Entry) bool {
+	if v.Rewritten == nil || e.Kind != forkbox.Modified || e.Type != "file" || e.differs("mode", "owner", "xattr") {
+		return false
+	}
+	same := v.Rewritten(e.Path)
+	if same == nil {
+		return false
+	}
+	base, _, err := v.base(ctx, e)
+	if err != nil || !base.there || !base.mode.IsRegular() {
+		return false
+	}
+	now, err := readSide(e.Sides.Old, e.Sides.OpenOld)
+	return err == nil && now.isText() && now.mode == base.mode && same(base.content, now.content)
+}
+
+// onlyRewrote is the same for the box's file: the box did nothing of its own.
+func (v *View) onlyRewrote(e *Entry, t trio) bool {
+	if v.Rewritten == nil || e.Kind != forkbox.Modified || !t.base.there || !t.inBox.isText() || e.differs("mode", "owner", "xattr") {
+		return false
+	}
+	same := v.Rewritten(e.Path)
+	return same != nil && same(t.base.content, t.inBox.content)
+}
+
+// closed knows, while what is below a directory is listed in path order, which
+// directories the box's owner may not look into. To move one takes no right to it.
+type closed struct {
+	view *View
+	dir  string // the one that the listing is in, or was in last
+}
+
+func (v *View) newClosed(e *Entry) *closed {
+	c := &closed{view: v}
+	if old, err := e.Sides.Old(); err == nil {
+		c.has(e.Path, old)
+	}
+	return c
+}
+
+// has says whether something lies in such a directory.
+func (c *closed) has(p string, n forkbox.Node) bool {
+	if c.dir != "" && p != c.dir && forkbox.Within(p, c.dir) {
+		return true
+	}
+	if n.Mode.IsDir() && !c.view.mayLook(n.Mode, n.UID, n.GID, 0o5) {
+		c.dir = p
+	}
+	return false
+}
+
+// Unresolved says whether an earlier sync left a path undecided. That is asked
+// for every change, and there may be as many such paths.
+func (v *View) Unresolved(path string) bool {
+	if v.open == nil && len(v.Box.Unresolved) > 0 {
+		v.open = slices.Sorted(slices.Values(v.Box.Unresolved))
+	}
+	_, found := slices.BinarySearch(v.open, path)
+	return found
+}
+
+// Undecided says whether a sync left a change undecided, and the owner has not
+// decided since.
+func (v *View) Undecided(ctx context.Context, e *Entry) (bool, error) {
+	if !v.Unresolved(e.Path) {
+		return false, nil
+	}
+	u, err := v.stillOpen(ctx, e)
+	return u != nil, skipVanished(err)
 }

@@ -102,7 +102,7 @@ func TestPromise3ARunningBoxCannotShowOneThingAndLandAnother(t *testing.T) {
 	}
 }
 
-// turncoat has another mode each time somebody looks.
+// turncoat has another mode each time it is looked at.
 type turncoat struct {
 	*sides
 	looks int

@@ -179,7 +179,7 @@ func (m *Marks) dir(dir string) uint32 {
 	return i
 }
 
-// pathSeed makes where paths meet in an index nobody's choice.
+// pathSeed keeps a box from choosing where paths meet in an index.
 var pathSeed = maphash.MakeSeed()
 
 func (m *Marks) hash(dir, name string) uint64 {

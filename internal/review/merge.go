@@ -60,7 +60,7 @@ func (s side) isText() bool { return s.git && s.mode.IsRegular() }
 
 // mode takes the change of whichever side changed it. known is false where that
 // cannot be told: git remembers only whether a file can be executed, and one
-// that somebody closed to others must not be opened again by a guess.
+// that a user closed to others must not be opened again by a guess.
 func (t trio) mode() (mode fs.FileMode, known bool) {
 	const exec = 0o111
 	switch base := t.base.mode; {
@@ -83,7 +83,7 @@ func (t trio) mode() (mode fs.FileMode, known bool) {
 }
 
 // attributes says what mode a merged file gets, where all of its attributes are
-// known. Of owners and extended attributes nobody remembers what they were.
+// known. What owners and extended attributes were is not recorded.
 func (t trio) attributes(e *Entry) (mode fs.FileMode, known bool) {
 	if !t.reality.mode.IsRegular() || !t.inBox.mode.IsRegular() {
 		return t.inBox.mode, true
@@ -177,7 +177,7 @@ func (p *Plan) conflictLeftOpen(e *Entry, t trio, whole func() (Step, error)) (S
 	return p.conflict(e, "a sync left it undecided: settle its markers in the box", whole)
 }
 
-// twoWay: nobody knows what the two began from.
+// twoWay: it is not known what the two began from.
 func (p *Plan) twoWay(e *Entry, t trio, box []byte, old forkbox.Node, whole func() (Step, error)) (Step, error) {
 	if p.Spec.Conflict != forkbox.Markers {
 		why := "reality changed it after the fork, and what it was then is not known"

@@ -11,8 +11,8 @@ import (
 )
 
 // openNode opens a file of reality that was looked at by other means. In a
-// directory that the box moved, the path that the box has it at is somebody
-// else's in reality, or nobody's.
+// directory that the box moved, the path that the box has it at is another
+// file's in reality, or none.
 func openNode(path string, n forkbox.Node) (*os.File, error) {
 	f, err := OpenRegular(path)
 	if err != nil {

@@ -20,8 +20,8 @@ type Plan struct {
 	View   *View
 	Spec   forkbox.ApplySpec
 	Chosen *Chosen
-	// KeepOwner is for a daemon that is not root: it can give files to nobody
-	// else.
+	// KeepOwner is for a daemon that is not root: it can give files to no other
+	// user else.
 	KeepOwner bool
 	// Runs are the places that git runs, or learns from what to run, and why.
 	Runs map[string]string
@@ -206,7 +206,7 @@ func (p *Plan) conflictInLines(e *Entry, why string, whole func() (Step, error))
 	return p.conflict(e, why, whole)
 }
 
-// maxConflicts is how many paths a refusal names. Nobody reads more of them,
+// maxConflicts is how many paths a refusal names. More of them are not read,
 // and there may be as many as the box has changes.
 const maxConflicts = 10000
 

@@ -95,7 +95,7 @@ func checkExpectation(t *testing.T, e *Entry, step Step) {
 			t.Errorf("%s of %s expects %+v", item.Op, item.Path, item.Expect)
 		}
 		if len(item.Tag) == 0 {
-			t.Error("nobody will know whose it is")
+			t.Error("it will not be known whose it is")
 		}
 	}
 }
@@ -113,8 +113,9 @@ func TestReallyDeletedSinceTheForkIsAConflict(t *testing.T) {
 	}
 }
 
-// Promise 4 for attributes: git remembers one bit of a mode, and nobody the
-// rest. A file that reality closed to others is never opened by a guess.
+// Promise 4 for attributes: git remembers one bit of a mode, and nothing
+// remembers the rest. A file that reality closed to others is never opened by a
+// guess.
 func TestAttributesThatRealityChangedAreNotReverted(t *testing.T) {
 	git := func(mode fs.FileMode) bases { return bases{"/w/f": {text: lines, mode: mode}} }
 	for _, c := range []struct {
@@ -203,7 +204,7 @@ func TestCautionsAreCollected(t *testing.T) {
 	}
 }
 
-// A sync left a path undecided: it does not land before somebody decides.
+// A sync left a path undecided: it does not land before the owner decides.
 func TestUnresolvedPathsDoNotLand(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -35,7 +35,7 @@ func (p *Plan) deletion(ctx context.Context, e *Entry) (Step, error) {
 // directoryDeletion looks at all that would go: reality may have changed
 // something in it, and it may hold what the box was not shown.
 func (p *Plan) directoryDeletion(e *Entry, old forkbox.Node, whole func() (Step, error)) (Step, error) {
-	if err := p.halved(e); err != nil {
+	if err := p.rememberHalf(e); err != nil {
 		return Step{}, err
 	}
 	var drifted string
@@ -95,7 +95,7 @@ func rel(path, dir string) string { return strings.TrimPrefix(strings.TrimPrefix
 
 // sourceless refuses a directory that was moved from what is not there any
 // more. The box shows in it what reality has there now, or nothing; what is
-// missing in it was never deleted, so that nobody's choice makes it land.
+// missing in it was never deleted, so that no choice makes it land.
 func (p *Plan) sourceless(e *Entry, why string) (Step, error) {
 	p.lost = e.Path
 	return p.impossible(e, fmt.Sprintf("the box moved it from %q, which %s: give the move up (forkbox discard %s %q), or undo what reality did", e.From, why, p.View.Box.Name, e.Path))
@@ -113,8 +113,8 @@ type half struct {
 	of string // the one that it deleted
 }
 
-// halved remembers what has to be moved out of a directory before that goes.
-func (p *Plan) halved(e *Entry) error {
+// rememberHalf remembers what has to be moved out of a directory before that goes.
+func (p *Plan) rememberHalf(e *Entry) error {
 	s, ok := e.Sides.(outOfWhichMoved)
 	if !ok {
 		return nil

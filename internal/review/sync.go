@@ -24,7 +24,7 @@ type Update struct {
 var boxLabels = merge.Labels{Ours: "box", Theirs: "reality"}
 
 // Update plans one path. None is needed where reality did nothing, unless an
-// earlier sync left it undecided and nobody has decided since.
+// earlier sync left it undecided and its owner has not decided since.
 func (v *View) Update(ctx context.Context, e *Entry) (*Update, error) {
 	u, err := v.update(ctx, e)
 	if err != nil || u != nil || !v.Unresolved(e.Path) {
@@ -165,7 +165,7 @@ func (v *View) mergeInto(e *Entry, t trio) (*Update, error) {
 }
 
 // mergedNode has the attributes of a merged file: reality's, where it is not
-// known who changed them. The box's would land one day, and nobody would know
+// known who changed them. The box's would land one day, and no one would know
 // that reality had meant something else.
 func (v *View) mergedNode(e *Entry, t trio, u *Update) (forkbox.Node, error) {
 	n, err := e.New()

@@ -73,7 +73,7 @@ func TestASyncTellsWhatRealityDeleted(t *testing.T) {
 	}
 }
 
-// Once the fence has moved on nobody would know that reality had changed
+// Once the fence has moved on it would not be known that reality had changed
 // something in a directory that the box deleted.
 func TestPromise4ASyncTellsWhatRealityDidInALostDirectory(t *testing.T) {
 	old, new, movedHere := file(0o644, before), file(0o644, after), dirNode(after, before)

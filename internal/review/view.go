@@ -69,7 +69,7 @@ type Entry struct {
 	node *forkbox.Node // see New
 }
 
-// New is what the box has at the path, as it was when somebody first asked: a
+// New is what the box has at the path, as it was when a caller first asked: a
 // box that runs must not be able to show one thing to the review and have
 // another one land.
 func (e *Entry) New() (forkbox.Node, error) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestLying: secrets of whichever user, under names that nobody knows
+// TestLying: secrets of whichever user, under names that are not known
 // beforehand.
 func TestLying(t *testing.T) {
 	root := t.TempDir()

@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPipeIsNotWaitedFor: who owns a home may put a pipe where a file of settings
-// is looked into. It counts as secret, and nobody waits for what it says.
+// TestPipeIsNotWaitedFor: who owns a home may put a pipe where a file of
+// settings is looked into. It counts as secret, and its content is not waited
+// for.
 func TestPipeIsNotWaitedFor(t *testing.T) {
 	home := t.TempDir()
 	if err := unix.Mkfifo(filepath.Join(home, ".npmrc"), 0o644); err != nil {

@@ -1,8 +1,8 @@
 // Package secrets knows what a box is not shown: files that hold credentials,
 // sockets that act for their owner, environment variables that carry keys.
 //
-// It is one readable list. It is not a proof: a secret in a place that nobody
-// else uses is not known here. docs/SECURITY.md says so.
+// It is one readable list. It is not a proof: a secret in a place that no
+// program else uses is not known here. docs/SECURITY.md says so.
 package secrets
 
 import (
@@ -143,9 +143,9 @@ func look(k known, path, home string, dirs realDirs) (e Entry, hidden bool) {
 const maxMarked = 1 << 20
 
 // contains says whether a file has one of the marks. One that is there but
-// cannot be read, or is too large, counts as secret. Whose file it is may be
-// anybody's, and a pipe or a file of the kernel in its place must not keep the
-// daemon waiting.
+// cannot be read, or is too large, counts as secret. The file may be of any
+// user's making, and a pipe or a file of the kernel in its place must not keep
+// the daemon waiting.
 func contains(path string, marks []string) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -191,4 +191,28 @@ func resolve(path, home string) string {
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// realDirs remembers where directories really are: /home may be a link to
+// /var/home, and ~/.config one into a repository of dotfiles. Hiding a secret
+// at a path that leads through a link would leave it where the link leads.
+// Each directory is looked at once, for this is on the way of every new box.
+type realDirs map[string]string
+
+func (r realDirs) of(dir string) string {
+	if real, ok := r[dir]; ok {
+		return real
+	}
+	parent := filepath.Dir(dir)
+	if parent == dir {
+		return dir
+	}
+	real := filepath.Join(r.of(parent), filepath.Base(dir))
+	if info, err := os.Lstat(real); err == nil && info.Mode()&os.ModeSymlink != 0 {
+		if target, err := filepath.EvalSymlinks(real); err == nil {
+			real = target
+		}
+	}
+	r[dir] = real
+	return real
 }

@@ -112,7 +112,7 @@ func allAbsolute(list, dir string) string {
 }
 
 // Named lists what is hidden because variables name it. Directories that lead
-// to one of keep, or that everybody uses, are not hidden as a whole: a box
+// to one of keep, or that all users share, are not hidden as a whole: a box
 // without its workspace, or without /etc, is not what such a variable asks for.
 func Named(places, keep []string) (entries []Entry) {
 	dirs := realDirs{}

@@ -39,8 +39,9 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestNamedNeverHidesTheWorkspace: a variable that leads to the workspace, above
-// it, or to a directory that everybody uses, hides no more than it can mean.
+// TestNamedNeverHidesTheWorkspace: a variable that leads to the workspace,
+// above it, or to a directory that all users share, hides no more than it can
+// mean.
 func TestNamedNeverHidesTheWorkspace(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")

@@ -51,7 +51,7 @@ var inTmp = []known{
 
 // inPassing is what programs leave in directories for passing files under names
 // that are not known beforehand, of whichever user: root in a box could read
-// everybody's. Only names are looked at.
+// all users'. Only names are looked at.
 var inPassing = []struct {
 	dir   string
 	names map[string]string // patterns, and why
@@ -73,7 +73,7 @@ func lyingIn(root string) (entries []Entry) {
 		dir := filepath.Join(root, place.dir)
 		f, err := os.Open(dir)
 		if err != nil {
-			continue // not there, or nobody in a box could read it either
+			continue // not there, or not readable in a box either
 		}
 		names, _ := f.Readdirnames(-1)
 		f.Close()

@@ -19,7 +19,7 @@ type fakeLimits struct {
 	refused  error             // what Set ends with
 	events   []forkbox.Event
 	wished   []forkbox.Wish
-	joined   []string // execs that somebody attached to
+	joined   []string // execs that a client attached to
 	extended time.Duration
 
 	onCreated func()

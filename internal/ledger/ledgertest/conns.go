@@ -116,7 +116,7 @@ func connsArePruned(t *testing.T, l forkbox.Ledger) {
 	equal(t, connIDs(connsOf(t, l, "bbbbbbbbbbbb")), []int64{1})
 }
 
-// connsOfOthersStay, however many ids somebody uses up.
+// connsOfOthersStay, however many ids a user uses up.
 func connsOfOthersStay(t *testing.T, l forkbox.Ledger) {
 	saveConns(t, l, conn(1, "bbbbbbbbbbbb", 1), conn(2, "aaaaaaaaaaaa", 2), conn(5_000_000, "aaaaaaaaaaaa", 2))
 	saveConns(t, l, conn(50_000_000, "cccccccccccc", 2))

@@ -31,8 +31,8 @@ func checkPort(box forkbox.Box, p forkbox.Port) error {
 	return nil
 }
 
-// mayHave: a daemon of root's could listen on port 80 for anybody, so it has to
-// ask what the kernel would have asked the owner.
+// mayHave: a daemon of root's could listen on port 80 for any user, so it has
+// to ask what the kernel would have asked the owner.
 func mayHave(box forkbox.Box, host int) bool {
 	return host >= privileged || box.Owner.UID == 0
 }

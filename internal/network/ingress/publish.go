@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"errors"
+	"io"
 	"net"
 	"time"
 
@@ -14,7 +15,7 @@ const (
 	// privileged ports are those that only root may have.
 	privileged = 1024
 
-	// portsPerBox bounds the sockets that a box costs while nobody uses them.
+	// portsPerBox bounds the sockets that a box costs while they are not used.
 	portsPerBox = 64
 )
 
@@ -140,14 +141,14 @@ func (i *Ingress) serve(p *published, c net.Conn) {
 	if !p.conns.add(c) {
 		return
 	}
-	defer p.done(c)
+	defer p.leave(c)
 	far, err := p.enter(p.open)
 	if err != nil {
 		i.log.Debug("cannot reach a published port", "box", p.box.ID, "port", p.port, "error", err)
 		cut(c)
 		return
 	}
-	defer p.done(far)
+	defer p.leave(far)
 	relay(c, far)
 }
 
@@ -157,4 +158,39 @@ func pause(over <-chan struct{}, d time.Duration) {
 	case <-over:
 	case <-time.After(d):
 	}
+}
+
+// relay passes bytes both ways until both sides have said all they have to say.
+// One that closes its sending side still gets what the other one sends: this is
+// how many clients say that their request is complete.
+func relay(a, b net.Conn) {
+	back := make(chan struct{})
+	go func() {
+		defer close(back)
+		pass(a, b)
+	}()
+	pass(b, a)
+	<-back
+}
+
+// pass copies what one side sends to the other, and its end. If either breaks,
+// both are cut, which ends the other direction too.
+func pass(to, from net.Conn) {
+	_, err := io.Copy(to, from) // on Linux the bytes stay in the kernel
+	if err == nil {
+		err = closeWrite(to)
+	}
+	if err != nil {
+		cut(to)
+		cut(from)
+	}
+}
+
+// closeWrite tells the other end that no more comes. Where a connection cannot
+// do that by halves it is closed: its peer would wait for ever otherwise.
+func closeWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
 }

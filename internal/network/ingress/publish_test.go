@@ -160,7 +160,7 @@ func TestPrivilegedPorts(t *testing.T) {
 	root := aBox("222222222222", "root", 0)
 	if !isRoot() {
 		_, err := i.Publish(root, forkbox.Port{Box: 80, Host: 1023}, nobody(t))
-		if err != nil { // some hosts let everybody
+		if err != nil { // some hosts let every user
 			wantCode(t, err, forkbox.Denied)
 		}
 		return
@@ -269,7 +269,8 @@ func TestShutdown(t *testing.T) {
 	wantCode(t, err, forkbox.Unavailable)
 }
 
-// Who is too many is refused, until somebody goes. Another box is not touched.
+// A visitor too many is refused, until another goes. Another box is not
+// touched.
 func TestConnectionsAreBounded(t *testing.T) {
 	s := serving(t, echo)
 	i := newIngress(t, Config{Connections: 8}) // two for each box

@@ -113,7 +113,7 @@ func TestNoOpenProxy(t *testing.T) {
 	canary.Close()
 	select {
 	case <-heard:
-		t.Error("somebody was dialled who is not the box")
+		t.Error("something was dialled that is not the box")
 	default:
 	}
 }
@@ -136,7 +136,7 @@ func failing(err error) Dial {
 	return func(context.Context, int) (net.Conn, error) { return nil, err }
 }
 
-// Why the daemon cannot reach a box is nothing for whoever visits a URL.
+// Why the daemon cannot reach a box is nothing for the visitor of a URL.
 func TestBoxThatCannotBeReached(t *testing.T) {
 	i := newIngress(t, Config{})
 	u := openURL(t, i, try, 3000, failing(forkbox.Errorf(forkbox.Busy, "dial in the box", "/internal/path is broken")))
@@ -167,7 +167,7 @@ func TestURLOfAClosedBox(t *testing.T) {
 	if status != 404 || !strings.Contains(body, "forkbox open try 3000") {
 		t.Errorf("got %d %q", status, body)
 	}
-	// While it rests nobody else gets its visitors; itself it gets them back,
+	// While it rests no other box gets its visitors; itself it gets them back,
 	// also when it was made again.
 	other := openURL(t, i, aBox("222222222222", "try", 1001), 3000, s.dial)
 	again := openURL(t, i, aBox("333333333333", "try", 1000), 3000, s.dial)

@@ -1,9 +1,11 @@
 package ingress
 
 import (
+	"context"
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // room is for so many connections at once. That of a box is part of the one for
@@ -14,7 +16,7 @@ type room struct {
 	outer *room
 }
 
-// enter takes a place. Whoever got one leaves.
+// enter takes a place. A caller that got one calls leave.
 func (r *room) enter() bool {
 	if r == nil {
 		return true
@@ -82,4 +84,51 @@ func cut(c net.Conn) {
 		_ = t.SetLinger(0)
 	}
 	_ = c.Close()
+}
+
+// dialTimeout is how long a box may take to accept a connection. Its loopback
+// answers at once unless the box is paused or its server's queue is full.
+const dialTimeout = 10 * time.Second
+
+// door leads to one port of a box, until it is shut.
+type door struct {
+	port  int // of the box
+	dial  atomic.Pointer[Dial]
+	room  *room
+	conns group // both ends of all that goes through
+	open  context.Context
+	shut  context.CancelFunc
+}
+
+func newDoor(port int, room *room, dial Dial) *door {
+	d := &door{port: port, room: room}
+	d.dial.Store(&dial)
+	d.open, d.shut = context.WithCancel(context.Background())
+	return d
+}
+
+// enter connects to the box. The connection ends with the door; the caller that
+// got it gives it back with done.
+func (d *door) enter(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	defer context.AfterFunc(d.open, cancel)()
+	c, err := (*d.dial.Load())(ctx, d.port)
+	if err != nil {
+		return nil, err
+	}
+	if !d.conns.add(c) {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (d *door) leave(c net.Conn) {
+	d.conns.remove(c)
+	_ = c.Close()
+}
+
+func (d *door) close() {
+	d.shut()
+	d.conns.end()
 }

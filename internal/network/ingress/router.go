@@ -74,20 +74,20 @@ func (r *router) find(at place) *route {
 func (r *router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	name, ours := below(req.Host)
 	if !ours {
-		misdirected(w)
+		answerMisdirected(w)
 		return
 	}
 	at, ok := parsePlace(name)
 	if !ok {
-		noPlace(w)
+		answerNoPlace(w)
 		return
 	}
 	to := r.find(at)
 	switch {
 	case to == nil:
-		notOpen(w, at)
+		answerNotOpen(w, at)
 	case req.Method == http.MethodConnect:
-		noTunnel(w)
+		answerNoTunnel(w)
 	default:
 		// A server may answer before it has read all, and go on reading.
 		_ = http.NewResponseController(w).EnableFullDuplex()

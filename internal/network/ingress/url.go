@@ -11,8 +11,8 @@ import (
 const (
 	opURL = "open URL"
 
-	// defaultURLs is where URLs are served if nobody says otherwise. Always the
-	// same port, so that a URL can be kept.
+	// defaultURLs is where URLs are served by default. Always the same port, so
+	// that a URL can be kept.
 	defaultURLs = 7357
 )
 
@@ -31,7 +31,7 @@ func (i *Ingress) URL(box forkbox.Box, port int, dial Dial) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r, err := i.routed()
+	r, err := i.startRouter()
 	if err != nil {
 		return "", err
 	}
@@ -72,8 +72,8 @@ func (i *Ingress) labelUsed(label string) bool {
 	return false
 }
 
-// routed starts the router when it is first needed.
-func (i *Ingress) routed() (*router, error) {
+// startRouter starts the router when it is first needed.
+func (i *Ingress) startRouter() (*router, error) {
 	if i.router != nil {
 		return i.router, nil
 	}
@@ -81,8 +81,8 @@ func (i *Ingress) routed() (*router, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Half of all connections at most: whoever hogs the router does not hog the
-	// published ports.
+	// Half of all connections at most: a visitor who hogs the router does not
+	// hog the published ports.
 	r := newRouter(port, &room{most: max(1, i.all.most/2)}, i.log)
 	for _, l := range listeners {
 		i.running.Go(func() { r.serve(l, &i.running) })
@@ -125,7 +125,7 @@ func listenURLsAt(addr netip.Addr, port int) ([]net.Listener, int, error) {
 	return []net.Listener{l}, l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// parseURLs takes a loopback address only: whoever could reach another one
+// parseURLs takes a loopback address only: a host that could reach another one
 // could reach every box that is open.
 func parseURLs(s string) (netip.Addr, int, error) {
 	at, err := netip.ParseAddrPort(s)

@@ -261,8 +261,8 @@ func TestWebSocket(t *testing.T) {
 	}
 }
 
-// A page of somebody else's is told apart by the server in the box, since
-// Origin and Host come as they were sent.
+// Another site's page is told apart by the server in the box, since Origin and
+// Host come as they were sent.
 func TestWebSocketOfAnotherOrigin(t *testing.T) {
 	i := newIngress(t, Config{})
 	u := openURL(t, i, try, 3000, web(t, sameOrigin).dial)

@@ -200,7 +200,7 @@ func publish(t *testing.T, i *Ingress, box forkbox.Box, p forkbox.Port, dial Dia
 
 func isRoot() bool { return os.Getuid() == 0 }
 
-// What the engine wants of whoever publishes ports.
+// What the engine wants of a publisher of ports.
 var _ interface {
 	Publish(box forkbox.Box, p forkbox.Port, dial func(ctx context.Context, port int) (net.Conn, error)) (forkbox.Port, error)
 	Unpublish(box string, p forkbox.Port)

@@ -12,7 +12,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// mostHeld is what one box may have the gate hold of bodies that nobody reads.
+// mostHeld is what one box may have the gate hold of bodies that are not read.
 const mostHeld = 128 << 20
 
 // A box that does not read its answers, or whose server does not read what it

@@ -84,6 +84,6 @@ func TestBadCAs(t *testing.T) {
 		}
 	}
 	if _, err := New(Config{CA: ca}); forkbox.CodeOf(err) != forkbox.Internal || err == nil {
-		t.Error("an interceptor that asks nobody")
+		t.Error("an interceptor that asks no policy")
 	}
 }

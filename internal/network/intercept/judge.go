@@ -36,7 +36,7 @@ func (i *Interceptor) judge(c *client, r *http.Request, s shape) (forkbox.NetVer
 		return i.judgeProxied(c, r)
 	}
 	if r.Method == http.MethodConnect {
-		return i.object(http.StatusMethodNotAllowed, t, "CONNECT would open a connection that nobody looks into")
+		return i.object(http.StatusMethodNotAllowed, t, "CONNECT would open a connection that the gate cannot look into")
 	}
 	host, why := c.hostOf(r)
 	t.Host = host

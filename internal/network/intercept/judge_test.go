@@ -230,7 +230,7 @@ func TestEndedInterceptorTakesNothing(t *testing.T) {
 	ours, theirs := net.Pipe()
 	w.i.Serve(theirs, w.meta)
 	if _, err := ours.Write([]byte("x")); err == nil {
-		t.Error("somebody reads")
+		t.Error("it is still read")
 	}
 }
 
@@ -266,7 +266,7 @@ func sameRequests(t *testing.T, handed string, h *heads) {
 		}
 		s := h.next()
 		if s.bad == "the request was not looked at" {
-			t.Fatalf("in %q nobody looked at %s %s", handed, r.Method, r.RequestURI)
+			t.Fatalf("in %q the gate did not look at %s %s", handed, r.Method, r.RequestURI)
 		}
 		if s.bad == "" && (r.Method != s.method || r.RequestURI != s.target || s.chunked != (r.ContentLength < 0) || !s.chunked && r.ContentLength != s.length) {
 			t.Fatalf("%+v was taken for %+v", r, s)

@@ -1,11 +1,17 @@
 package intercept
 
 import (
+	"context"
+	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/forkbox/forkbox"
 )
@@ -67,7 +73,7 @@ func (p page) answer(w http.ResponseWriter, r *http.Request, status int, own str
 	clear(header)
 	header.Set("Content-Type", kind)
 	header.Set("Content-Length", strconv.Itoa(len(body)))
-	// Paths are the box's own words: nobody is to take them for HTML.
+	// Paths are the box's own words: no browser is to take them for HTML.
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
 	header.Set(OwnAnswer, own)
@@ -89,4 +95,91 @@ func wantsJSON(accept string) bool {
 		}
 	}
 	return false
+}
+
+// answerFailure answers in place of a server that did not.
+func (v *visit) answerFailure(w http.ResponseWriter, r *http.Request, err error) {
+	status, why := v.explain(err)
+	v.fail(w, r, status, why)
+}
+
+// explain puts an error of the way out into words. It does not quote errors of
+// reading an answer: those quote the answer, which may have a secret in it.
+func (v *visit) explain(err error) (status int, why string) {
+	var (
+		refused     unreadable
+		dialing     dialError
+		certificate *tls.CertificateVerificationError
+		record      tls.RecordHeaderError
+		alert       tls.AlertError
+		timeout     net.Error
+	)
+	host := v.Host // that was connected to: of a proxied request it is the proxy
+	switch {
+	case errors.As(err, &refused):
+		return http.StatusBadGateway, string(refused)
+	case errors.As(err, &dialing):
+		return dialStatus(err), fmt.Sprintf("cannot connect to %s: %v", v.Addr, dialing.error)
+	case errors.As(err, &certificate):
+		return http.StatusBadGateway, fmt.Sprintf("the certificate of %s is not good: %v", host, certificate.Err)
+	case errors.As(err, &record):
+		return http.StatusBadGateway, fmt.Sprintf("%s does not speak TLS at port %d", host, v.Addr.Port())
+	case errors.As(err, &alert):
+		return http.StatusBadGateway, fmt.Sprintf("%s refuses TLS: %v", host, alert)
+	case errors.Is(err, context.Canceled):
+		return http.StatusBadGateway, "the client has gone"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return http.StatusGatewayTimeout, "the server took too long"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return http.StatusBadGateway, "the server closed the connection without an answer"
+	}
+	return http.StatusBadGateway, "the server's answer is not HTTP, or is more than is taken"
+}
+
+func dialStatus(err error) int {
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded) {
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusBadGateway
+}
+
+// What a record has at most of each. A box says as much as it likes, and records
+// are kept for a long time.
+const (
+	mostHost   = 255
+	mostMethod = 32
+	mostPath   = 512
+	mostWhy    = 1024
+	mostRemedy = 1024
+)
+
+// plainVerdict is one that can be kept and printed: short, and without control
+// characters. A remedy that was cut would be another one, so it is left out.
+func plainVerdict(v forkbox.NetVerdict) forkbox.NetVerdict {
+	v.Target = plainTarget(v.Target)
+	v.Why = plainText(v.Why, mostWhy)
+	if plainText(v.Remedy, mostRemedy) != v.Remedy {
+		v.Remedy = ""
+	}
+	return v
+}
+
+func plainTarget(t forkbox.NetTarget) forkbox.NetTarget {
+	t.Host, t.Method, t.Path = plainText(t.Host, mostHost), plainText(t.Method, mostMethod), plainText(t.Path, mostPath)
+	return t
+}
+
+// plainText escapes what cannot be printed, and cuts what is too long.
+func plainText(text string, most int) string {
+	const more = "…"
+	cut := text[:min(len(text), most+1)]
+	if !utf8.ValidString(cut) || strings.ContainsFunc(cut, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		quoted := strconv.QuoteToASCII(cut)
+		cut = quoted[1 : len(quoted)-1]
+	}
+	if len(cut) <= most {
+		return cut
+	}
+	return strings.ToValidUTF8(cut[:most-len(more)], "") + more
 }

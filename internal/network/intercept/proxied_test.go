@@ -162,7 +162,7 @@ func TestAProxyIsNotAskedForTheRest(t *testing.T) {
 	}
 }
 
-// Without anybody to ask no proxy is used.
+// Without a policy to ask no proxy is used.
 func TestProxiesAreNotUsedUnlessJudged(t *testing.T) {
 	w, reached := counted(t, setup{plain: true})
 	for _, line := range []string{"CONNECT good.example.com:443", "GET http://good.example.com/"} {
@@ -361,7 +361,7 @@ func TestMethodsAndPathsAreNotOverridden(t *testing.T) {
 	}
 }
 
-// A proxy that does not answer keeps nobody.
+// A proxy that does not answer holds nothing up.
 func TestCloseEndsAskingAProxy(t *testing.T) {
 	asked := make(chan struct{})
 	w, _ := behindProxy(t, setup{plain: true, dial: func(context.Context) (net.Conn, error) {

@@ -115,8 +115,8 @@ func (f *frames) status(stream uint32) int {
 	}
 }
 
-// windows reads how much may be sent to whoever is at the other end: on a
-// stream, and over all streams of the connection.
+// windows reads how much may be sent to the other end: on a stream, and over
+// all streams of the connection.
 func (f *frames) windows() (stream, whole uint32) {
 	f.w.Helper()
 	stream, whole = untoldWindow, untoldWindow

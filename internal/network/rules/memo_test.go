@@ -31,7 +31,7 @@ func TestRememberedRulesAreTheSame(t *testing.T) {
 	}
 }
 
-// TestMemoIsBounded: whoever may make boxes can send any number of rules.
+// TestMemoIsBounded: a user who may make boxes can send any number of rules.
 func TestMemoIsBounded(t *testing.T) {
 	for i := range 3 * memoMost {
 		if _, err := Parse(fmt.Sprintf("allow h%d.example", i)); err != nil {

@@ -31,7 +31,7 @@ func (p *parser) place(words []string) ([]string, error) {
 
 func (p *parser) target(text string) error {
 	if rest, bracket := strings.CutPrefix(text, "["); bracket {
-		return p.bracketed(rest)
+		return p.parseBracketed(rest)
 	}
 	if prefix, ok := parsePrefix(text); ok {
 		return p.setPrefix(text, prefix)
@@ -44,8 +44,8 @@ func (p *parser) target(text string) error {
 	return p.host(text)
 }
 
-// bracketed is an IPv6 address or range that ports can follow.
-func (p *parser) bracketed(text string) error {
+// parseBracketed is an IPv6 address or range that ports can follow.
+func (p *parser) parseBracketed(text string) error {
 	inner, after, closed := strings.Cut(text, "]")
 	prefix, ok := parsePrefix(inner)
 	if !closed || !ok || !strings.Contains(inner, ":") {

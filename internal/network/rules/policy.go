@@ -17,7 +17,7 @@ type Options struct {
 	// forkbox.HostName.
 	HostPorts []int
 	// Own are the addresses of the host's interfaces. It is called for every
-	// address that is judged, so whoever makes it keeps the answer for a while.
+	// address that is judged, so its maker keeps the answer for a while.
 	Own func() []netip.Addr
 	// Terminate and Pinned are hosts, or globs, whose TLS ends at the gate and
 	// never does.
@@ -83,7 +83,7 @@ func checkPorts(ports []int) error {
 }
 
 // Terminates says whether TLS to a host ends at the gate: some rule wants to
-// see the requests, or somebody asked for it.
+// see the requests, or the owner asked for it.
 func (p *Policy) Terminates(host string, port int) bool {
 	name, err := parseName(host)
 	if err != nil || hasHost(p.pinned, name) {
@@ -93,8 +93,8 @@ func (p *Policy) Terminates(host string, port int) bool {
 }
 
 // NeedsRequests says whether the rules let only some requests pass to a host.
-// What is spoken there and is not HTTP has to be refused: nobody could say
-// whether it is one of them.
+// What is spoken there and is not HTTP has to be refused: the gate could not
+// say whether it is one of them.
 func (p *Policy) NeedsRequests(host string, port int) bool {
 	name, err := parseName(host)
 	if err != nil || hasHost(p.pinned, name) {
@@ -111,4 +111,65 @@ func (p *Policy) NeedsRequests(host string, port int) bool {
 
 func hasHost(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return covers(pattern, name) })
+}
+
+// HostPort says whether the box may reach a port of the host's loopback. The
+// floor can forbid that by naming forkbox.HostName.
+func (p *Policy) HostPort(port int) bool {
+	if !slices.Contains(p.hostPorts, port) {
+		return false
+	}
+	return p.againstHostPort(port) == nil
+}
+
+// againstHostPort is the entry that denies a port of the host, by name: "deny *"
+// does not mean what was asked for one by one.
+func (p *Policy) againstHostPort(port int) *entry {
+	for _, l := range []list{p.rules, p.floor} {
+		named := slices.DeleteFunc(slices.Clone(l), func(e entry) bool { return e.Host == "*" })
+		if e := named.first(ask{host: forkbox.HostName, proto: "tcp", port: port}); e != nil && !e.Allow {
+			return e
+		}
+	}
+	return nil
+}
+
+// hostName judges the host's name, which no resolver knows.
+func (p *Policy) hostName(t forkbox.NetTarget) forkbox.NetVerdict {
+	if len(p.hostPorts) > 0 {
+		return hostPortNamed(t)
+	}
+	v := refused(t, "no --host-port names a port of the host")
+	v.Remedy = hostPortRemedy(0)
+	return v
+}
+
+// judgeHost is for services of the host, which are opened one by one.
+func (p *Policy) judgeHost(t forkbox.NetTarget) forkbox.NetVerdict {
+	e := p.againstHostPort(t.Port)
+	switch {
+	case t.Proto != "tcp":
+		return refused(t, "only tcp ports of the host can be reached")
+	case !slices.Contains(p.hostPorts, t.Port):
+		v := refused(t, "no --host-port names this port of the host")
+		v.Remedy = hostPortRemedy(t.Port)
+		return v
+	case e != nil:
+		v := refused(t, "denied by "+e.words())
+		v.Rule = e.wrote
+		return v
+	}
+	return hostPortNamed(t)
+}
+
+func hostPortNamed(t forkbox.NetTarget) forkbox.NetVerdict {
+	return forkbox.NetVerdict{Target: t, Allowed: true, Why: "it is a port of the host that --host-port names"}
+}
+
+func hostPortRemedy(port int) string {
+	text := "PORT"
+	if port > 0 {
+		text = strconv.Itoa(port)
+	}
+	return "forkbox new --host-port " + text + ", and " + forkbox.HostName + " in the box"
 }

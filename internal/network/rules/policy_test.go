@@ -49,7 +49,7 @@ func own198() []netip.Addr {
 	return []netip.Addr{netip.MustParseAddr("192.168.1.5"), netip.MustParseAddr("198.51.100.9"), netip.MustParseAddr("::1"), netip.MustParseAddr("fe80::9%eth0")}
 }
 
-// TestConnect: each line is a list of rules, somebody who wants out, and what
+// TestConnect: each line is a list of rules, a box that wants out, and what
 // they are told.
 func TestConnect(t *testing.T) {
 	opts := Options{Own: own198, HostPorts: []int{443}, Pinned: []string{"*.pinned.example"}}

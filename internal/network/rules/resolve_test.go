@@ -81,7 +81,7 @@ func TestResolve(t *testing.T) {
 		Terminate: []string{"a.example"}, ProjectFile: "/p/forkbox.yaml",
 		Project: &forkbox.NetWish{Preset: "open", Rules: []string{"allow p.example:443"}, HostPorts: []int{5432}, Terminate: []string{"a.example", "b.example"}, Pinned: []string{"c.example"}},
 	}
-	got, err := Resolve(wish, Host{Find: func() []forkbox.NetRule { t.Error("looked for what nobody needs"); return nil }})
+	got, err := Resolve(wish, Host{Find: func() []forkbox.NetRule { t.Error("looked for what is not needed"); return nil }})
 	want := forkbox.Network{
 		Preset: "locked", HostPorts: []int{5432}, Secrets: map[string]string{"TOKEN": ""}, Terminate: []string{"a.example", "b.example"}, Pinned: []string{"c.example"}, Asked: &wish,
 		Rules: []forkbox.NetRule{{Rule: "allow GET h.example", From: "box"}, {Rule: "deny x.example", From: "box"}, {Rule: "allow p.example:443", From: "project /p/forkbox.yaml"}},

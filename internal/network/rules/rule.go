@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Rule is one line of a policy, as [Parse] makes it.
@@ -107,4 +108,56 @@ func (r Rule) covers(proto string, port int) bool {
 		return false
 	}
 	return len(r.Ports) == 0 || slices.ContainsFunc(r.Ports, func(p Ports) bool { return p.First <= port && port <= p.Last })
+}
+
+// Every box has the rules of its preset, they are read several times on its way
+// from a wish to a gate, and a race makes many boxes: so what a text means is
+// remembered. Any user who may make a box chooses the texts, so little is kept
+// of them, and not what is large: no paths, of which each is a compiled
+// pattern.
+const (
+	memoMost = 1024 // texts
+	memoText = 256  // bytes of one
+)
+
+// readRule is a rule, and its one way of writing.
+type readRule struct {
+	Rule
+	text string
+}
+
+var memo struct {
+	mu  sync.RWMutex
+	all map[string]readRule
+}
+
+// read is Parse, with the rule's one way of writing. What it returns is shared.
+func read(text string) (readRule, error) {
+	memo.mu.RLock()
+	known, has := memo.all[text]
+	memo.mu.RUnlock()
+	if has {
+		return known, nil
+	}
+	text = strings.Clone(text) // which may be a part of something large
+	rule, err := parse(text)
+	if err != nil {
+		return readRule{}, err
+	}
+	r := readRule{rule, rule.String()}
+	if len(text) <= memoText && rule.path == nil {
+		remember(text, r)
+	}
+	return r, nil
+}
+
+// remember forgets all the others when there are too many: an order would cost
+// more than to read them again.
+func remember(text string, r readRule) {
+	memo.mu.Lock()
+	defer memo.mu.Unlock()
+	if memo.all == nil || len(memo.all) >= memoMost {
+		memo.all = map[string]readRule{}
+	}
+	memo.all[text] = r
 }

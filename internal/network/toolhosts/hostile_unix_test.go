@@ -21,10 +21,11 @@ func TestProjectNotNear(t *testing.T) {
 	w.finds("router.example.com:80 <- npm (/home/ann/src/app/.npmrc)")
 }
 
-// TestStrangersFiles: what somebody else put above the user's work does not count.
+// TestStrangersFiles: what another user put above the user's work does not
+// count.
 func TestStrangersFiles(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give files to somebody else")
+		t.Skip("only root can give files to another user")
 	}
 	w := newWorld(t)
 	w.file("home/ann/src/.npmrc", "registry=https://planted.example.com\n")

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// openPlain does not wait for somebody to write to a fifo of that name, and
-// does not become the owner of a terminal.
+// openPlain does not wait for a writer of a fifo of that name, and does not
+// become the owner of a terminal.
 func openPlain(file string) (*os.File, error) {
 	return os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 }

@@ -70,7 +70,7 @@ func checkValue(name string, value []byte) error {
 }
 
 // badHost says what is wrong with a host, "" if nothing is. A bare * would send
-// the secret to whoever asks; an address has no name that a certificate proves.
+// the secret to any server; an address has no name that a certificate proves.
 func badHost(host string) string {
 	name := strings.TrimPrefix(host, "*.")
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {

@@ -154,10 +154,10 @@ func TestNoLinksAreFollowed(t *testing.T) {
 	}
 }
 
-// Somebody else, without rights, neither opens the vault nor gives us theirs.
+// Another user, without rights, neither opens the vault nor gives us theirs.
 func TestAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can be somebody else")
+		t.Skip("only root can be another user")
 	}
 	const nobody = 65534
 	base := t.TempDir()

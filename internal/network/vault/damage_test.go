@@ -44,7 +44,7 @@ func TestEveryAlteredByteIsNoticed(t *testing.T) {
 	damaged(t, v, dir, good[:len(good)-1])
 	damaged(t, v, dir, append(bytes.Clone(good), 0))
 	damaged(t, v, dir, nil)
-	damaged(t, v, dir, []byte("something of somebody else's"))
+	damaged(t, v, dir, []byte("something of another program's"))
 	damaged(t, v, dir, make([]byte, maxFile+1))
 	must(t, v.Remove(1000, "TOKEN"))
 	must(t, v.Set(1000, token, []byte("new")))

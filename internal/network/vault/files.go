@@ -7,7 +7,7 @@ import (
 )
 
 // unfinished is what a file is called while it is written: no secret's name
-// begins so, and nobody else writes while the lock is held.
+// begins so, and nothing else writes while the lock is held.
 func unfinished(dir, name string) string { return filepath.Join(dir, "."+name+".new") }
 
 // write puts a file in place, whole or not at all, also across a power cut.
@@ -73,7 +73,7 @@ func syncDir(dir string) error {
 }
 
 // sweep removes what a crash left unfinished. It is called with the lock held,
-// so nobody is writing it.
+// so it is not being written.
 func sweep(dir string) {
 	for _, pattern := range []string{".*.new", "*/.*.new"} {
 		files, _ := filepath.Glob(filepath.Join(globbed(dir), pattern))

@@ -10,4 +10,4 @@ func prepare(string) error {
 
 func readOwn(path string, _ int64) ([]byte, error) { return nil, prepare(path) }
 
-func (v *Vault) alone(func() error) error { return prepare(v.dir) }
+func (v *Vault) withLock(func() error) error { return prepare(v.dir) }

@@ -71,8 +71,9 @@ func readShort(path string, f io.Reader, most int64) ([]byte, error) {
 	return content, err
 }
 
-// alone runs do while nobody else writes to the vault: no goroutine, no process.
-func (v *Vault) alone(do func() error) error {
+// withLock runs do while nothing else writes to the vault: no goroutine, no
+// process.
+func (v *Vault) withLock(do func() error) error {
 	v.lock.Lock()
 	defer v.lock.Unlock()
 	f, err := os.OpenFile(filepath.Join(v.dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)

@@ -1,11 +1,40 @@
+// Package vault keeps the secrets of a host's users, encrypted, in files.
+//
+//	DIR/key          32 random bytes, made once
+//	DIR/lock         held while something is written
+//	DIR/UID/NAME     one secret of one user
+//
+// A secret's file is "forkbox-secret-1\n", a nonce, and AES-256-GCM of what the
+// secret is bound to and its value. The owner's uid and the secret's name are
+// authenticated along: a file that was moved to another user or another name
+// does not open, and neither does one whose hosts were rewritten. Going back to
+// an older file of the same secret is not noticed; who can do that can also
+// read the key.
+//
+// Every file is written beside its place, synced and renamed, so that a crash
+// leaves the old value or the new one. What cannot be opened is never
+// overwritten: with the right key it may be worth something.
+//
+// # Why a file and not the keyring of the operating system
+//
+// The gate needs secrets while no user is logged in: the daemon of a server has
+// no session, no D-Bus and no user who could unlock a keyring, and the kernel's
+// own keyrings forget at a reboot. The key is therefore a file that only the
+// daemon's user can read, as the keys of ssh and TLS servers are. It protects
+// copies of the secrets' files (a backup, a synced directory) that lack the
+// key; it does not protect from who can read files as the daemon's user. A
+// desktop's keyring would add that the secrets are shut until the user logs in,
+// and that a copy of the whole directory is worth nothing.
 package vault
 
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,14 +58,14 @@ type Vault struct {
 }
 
 // Open opens the vault in dir, and makes it if there is none. It refuses a
-// directory or a key that anybody else can read, and a vault that has secrets
+// directory or a key that another user can read, and a vault that has secrets
 // and no key: a new key would not open them.
 func Open(dir string) (*Vault, error) {
 	v := &Vault{dir: dir, now: time.Now}
 	if err := prepare(dir); err != nil {
 		return nil, forkbox.Wrap("open the vault", err)
 	}
-	err := v.alone(func() error {
+	err := v.withLock(func() error {
 		sweep(dir)
 		var err error
 		v.key, err = openKey(dir)
@@ -56,7 +85,7 @@ func (v *Vault) Set(uid int, s forkbox.Secret, value []byte) error {
 	if err != nil {
 		return err
 	}
-	return forkbox.Wrap(op, v.alone(func() error { return v.replace(uid, s, value) }))
+	return forkbox.Wrap(op, v.withLock(func() error { return v.replace(uid, s, value) }))
 }
 
 func (v *Vault) replace(uid int, s forkbox.Secret, value []byte) error {
@@ -102,7 +131,7 @@ func (v *Vault) Remove(uid int, name string) error {
 	if err := checkName(uid, name); err != nil {
 		return err
 	}
-	return forkbox.Wrap("remove secret "+name, v.alone(func() error {
+	return forkbox.Wrap("remove secret "+name, v.withLock(func() error {
 		return remove(v.ownerDir(uid), name)
 	}))
 }
@@ -115,4 +144,56 @@ func Placeholder() string {
 	var random [16]byte
 	rand.Read(random[:])
 	return "forkbox-secret-" + hex.EncodeToString(random[:])
+}
+
+// List returns a user's secrets by name, without their values. Where some cannot
+// be opened it returns the others, and an error that names each.
+func (v *Vault) List(uid int) ([]forkbox.Secret, error) {
+	entries, err := os.ReadDir(v.ownerDir(uid))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, forkbox.Wrap("list secrets", err)
+	}
+	var list []forkbox.Secret
+	var broken []error
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".") {
+			continue // being written
+		}
+		secret, value, err := v.Get(uid, entry.Name())
+		clear(value)
+		switch {
+		case err == nil:
+			list = append(list, secret)
+		case forkbox.CodeOf(err) != forkbox.NotFound: // removed meanwhile
+			broken = append(broken, err)
+		}
+	}
+	return list, brokenList(broken)
+}
+
+// count is how many secrets a user has, such as cannot be opened included.
+func (v *Vault) count(uid int) int {
+	entries, _ := os.ReadDir(v.ownerDir(uid))
+	return len(entries)
+}
+
+// brokenList is one error of many, each with its own reason.
+func brokenList(broken []error) error {
+	switch len(broken) {
+	case 0:
+		return nil
+	case 1:
+		return broken[0]
+	}
+	err := forkbox.Errorf(forkbox.CodeOf(broken[0]), "list secrets", "%d of them cannot be opened", len(broken))
+	for _, each := range broken {
+		var e *forkbox.Error
+		if errors.As(each, &e) {
+			err.About(e.Op, e.Why)
+		}
+	}
+	return err
 }

@@ -15,8 +15,8 @@ import (
 
 // Rank puts entries in order, the best first, and says who wins and why. In
 // what order they come does not matter: the list of approaches decides where
-// nothing else does. Who cannot be told apart shares a rank. Nobody wins who
-// has not passed.
+// nothing else does. Approaches that cannot be told apart share a rank. None
+// wins that has not passed.
 func Rank(spec forkbox.RaceSpec, entries []forkbox.Entry) (ranked []forkbox.Entry, winner, verdict string) {
 	r := ranking{spec: spec}
 	r.place(members(spec, entries), rulesOf(spec), cause{})

@@ -2,7 +2,7 @@
 // certain: the third side of a three-way merge. It knows a file's bytes from a
 // pin, which is a copy of its own, or from git, when git can prove that the
 // file was as committed. All else is unknown: a wrong base merges wrongly and
-// nobody notices, an unknown one is a conflict that somebody looks at.
+// no person notices, an unknown one is a conflict that its owner looks at.
 package ancestor
 
 import (
@@ -131,7 +131,7 @@ func (b *Book) Reset(fence time.Time) error {
 	defer b.mu.Unlock()
 	b.fence, b.clean, b.sights = fence, nil, nil
 	var err error
-	for range 10 { // somebody may be about to keep something of the old fence
+	for range 10 { // another task may be about to keep something of the old fence
 		if err = os.RemoveAll(b.dir); err == nil {
 			break
 		}
@@ -151,4 +151,95 @@ func (b *Book) Head() string {
 		return c.Head
 	}
 	return ""
+}
+
+// Had says whether it is known that reality had a file at path at the fence.
+// It is for many paths: what git tracks is asked for once.
+func (b *Book) Had(ctx context.Context, path string) (bool, error) {
+	switch p, state := b.slot(path).find(); state {
+	case there:
+		return !p.Absent, nil
+	case damaged:
+		return false, nil // and git may be wrong, see Base
+	}
+	if b.sighting(path) {
+		return true, nil
+	}
+	clean := b.cleanAt()
+	if clean == nil || b.repo == nil || !forkbox.Within(path, clean.Root) {
+		return false, nil
+	}
+	rel := strings.TrimPrefix(strings.TrimPrefix(path, clean.Root), "/")
+	if _, dirty := slices.BinarySearch(clean.Dirty, rel); dirty {
+		return false, nil // it may have been deleted before the fork
+	}
+	tracked, err := b.tracked(ctx, clean)
+	return tracked[rel], err
+}
+
+// sighting says whether a look knows of a file.
+func (b *Book) sighting(path string) bool {
+	s := b.readSights()
+	if s == nil {
+		return false
+	}
+	rel, ok := s.rel(path)
+	if !ok {
+		return false
+	}
+	if _, _, ok := s.packed(rel); ok {
+		return true
+	}
+	_, ok = s.entry(rel)
+	return ok
+}
+
+// Tracks says whether git tracks a path, as of the fence. Where git did not
+// tell it is false.
+func (b *Book) Tracks(ctx context.Context, path string) (bool, error) {
+	clean := b.cleanAt()
+	if clean == nil || b.repo == nil || !forkbox.Within(path, clean.Root) {
+		return false, nil
+	}
+	tracked, err := b.tracked(ctx, clean)
+	return tracked[strings.TrimPrefix(strings.TrimPrefix(path, clean.Root), "/")], err
+}
+
+func (b *Book) tracked(ctx context.Context, clean *git.Clean) (map[string]bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.paths == nil || b.pathsOf != clean.Head {
+		paths, err := git.Repo{Root: clean.Root, Owner: b.repo.Owner}.Tracked(ctx, clean.Head)
+		if err != nil {
+			return nil, err
+		}
+		b.paths, b.pathsOf = paths, clean.Head
+	}
+	return b.paths, nil
+}
+
+// HandDown has one box's book begin with all that another one's has: they were
+// forked at the same fence, one from the other. Records are never changed in
+// place, so both can have the same files.
+func HandDown(from, to string) error {
+	from, to = filepath.Join(from, "book"), filepath.Join(to, "book")
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // nothing is known, or was replaced meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		target := to + path[len(from):]
+		if d.IsDir() {
+			return os.MkdirAll(target, 0o700)
+		}
+		if strings.HasPrefix(d.Name(), newPrefix) {
+			return nil // it is being made
+		}
+		if err := os.Link(path, target); !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
 }

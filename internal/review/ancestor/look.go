@@ -88,7 +88,7 @@ func (w *watcher) look() error {
 	at := spot{since: movedAt(w.root), changed: top.mtime}
 	w.addFolder(".", info.Mode(), top, at)
 	w.directory("", at)
-	w.unvisited()
+	w.addUnvisited()
 	slices.Sort(w.doubt)
 	return w.ctx.Err()
 }
@@ -124,7 +124,7 @@ func (w *watcher) directory(dir string, at spot) {
 }
 
 // list is what is in a directory, sorted. It is not read further than a look
-// goes: nobody knows how much there is.
+// goes: it is not known how much there is.
 func (w *watcher) list(dir string) []fs.DirEntry {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -214,7 +214,7 @@ func (w *watcher) regular(path string, e fs.DirEntry, there int64, tracked int) 
 	}
 	f := file{path: path, stamp: s, mode: info.Mode(), since: max(settled(s.Ctime), there)}
 	if tracked >= 0 {
-		w.tracked(f, tracked)
+		w.addTracked(f, tracked)
 		return
 	}
 	f.last = outOfTheWay(path) || w.index != nil && w.ignored(filepath.Join(w.root, path), false)
@@ -229,7 +229,7 @@ func settled(at int64) int64 {
 	return at
 }
 
-func (w *watcher) tracked(f file, at int) {
+func (w *watcher) addTracked(f file, at int) {
 	w.seen[at] = true
 	e := w.index.Entries[at]
 	if !w.index.Proves(e, f.mode, f.Identity, f.mtime) {
@@ -246,9 +246,9 @@ func (w *watcher) add(f file) {
 	}
 }
 
-// unvisited is for what is tracked and was not come across: because it lies in
+// addUnvisited is for what is tracked and was not come across: because it lies in
 // an ignored directory, or is gone.
-func (w *watcher) unvisited() {
+func (w *watcher) addUnvisited() {
 	last, at, found := "", spot{}, false
 	for i, seen := range w.seen {
 		if seen {

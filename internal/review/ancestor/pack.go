@@ -18,7 +18,7 @@ import (
 // have, and a file of its own for each would take longer than the look. Boxes
 // of the same workspace have the same packs, as links; the last one that goes
 // takes the bytes with it. It is the contents, the table of them in JSON, the
-// table's length in eight bytes, and its hash. Nobody changes one.
+// table's length in eight bytes, and its hash. It is never changed.
 const packPrefix = "pack-"
 
 // place is where a file's content is in a pack.

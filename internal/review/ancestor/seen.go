@@ -61,8 +61,8 @@ type sights struct {
 	folders
 }
 
-// looked reads what was seen, nil if nothing was or something of it is damaged.
-func (b *Book) looked() *sights {
+// readSights reads what was seen, nil if nothing was or something of it is damaged.
+func (b *Book) readSights() *sights {
 	name := b.seenName()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *sights) entry(rel string) (git.IndexEntry, bool) {
 
 // sighted is what the look knows of a path.
 func (b *Book) sighted(ctx context.Context, path string) (content []byte, mode fs.FileMode, known bool, err error) {
-	s := b.looked()
+	s := b.readSights()
 	if s == nil {
 		return nil, 0, false, nil
 	}
@@ -180,7 +180,7 @@ func (b *Book) sighted(ctx context.Context, path string) (content []byte, mode f
 
 // Copied says whether a look has copied the file: then it needs no pin.
 func (b *Book) Copied(path string) bool {
-	s := b.looked()
+	s := b.readSights()
 	if s == nil {
 		return false
 	}

@@ -41,25 +41,25 @@ func (w *writer) conflict(base, ours, theirs [][]byte) {
 		end++
 	}
 	w.write(ours[:start])
-	w.marked(base, ours[start:len(ours)-end], theirs[start:len(theirs)-end])
+	w.writeMarked(base, ours[start:len(ours)-end], theirs[start:len(theirs)-end])
 	w.write(ours[len(ours)-end:])
 }
 
-func (w *writer) marked(base, ours, theirs [][]byte) {
+func (w *writer) writeMarked(base, ours, theirs [][]byte) {
 	w.conflicts++
 	w.marker(oursMarker, w.labels.Ours)
-	w.ended(ours)
+	w.writeEnded(ours)
 	if w.labels.Base != "" {
 		w.marker(baseMarker, w.labels.Base)
-		w.ended(base)
+		w.writeEnded(base)
 	}
 	w.marker(middleMarker, "")
-	w.ended(theirs)
+	w.writeEnded(theirs)
 	w.marker(theirsMarker, w.labels.Theirs)
 }
 
-// ended writes lines with an end to the last, because a marker follows.
-func (w *writer) ended(lines [][]byte) {
+// writeEnded writes lines with an end to the last, because a marker follows.
+func (w *writer) writeEnded(lines [][]byte) {
 	w.write(lines)
 	if n := len(lines); n > 0 && !bytes.HasSuffix(lines[n-1], []byte("\n")) {
 		w.out.WriteString(w.ending)

@@ -1,3 +1,7 @@
+// Package merge brings together what two sides made of a file, line by line,
+// the way git does. It is careful rather than clever: where the sides changed
+// the same or touching lines in different ways, both versions are kept between
+// markers, and no line of either side is ever lost.
 package merge
 
 import (
@@ -113,3 +117,20 @@ func (s *side) take(from, to int) (text [][]byte, changed bool) {
 }
 
 func equal(a, b [][]byte) bool { return slices.EqualFunc(a, b, bytes.Equal) }
+
+// Two brings together two versions of which it is not known what they started
+// from: markers stand around every place where they differ. Labels.Base is not
+// used, as there is none.
+func Two(ours, theirs []byte, labels Labels) Result {
+	labels.Base = ""
+	w := writer{labels: labels, ending: lineEnding(ours, theirs)}
+	a, b := patch.Split(ours), patch.Split(theirs)
+	at := 0
+	for _, e := range patch.Edits(a, b) {
+		w.write(a[at:e.OldFrom])
+		w.conflict(nil, a[e.OldFrom:e.OldTo], b[e.NewFrom:e.NewTo])
+		at = e.OldTo
+	}
+	w.write(a[at:])
+	return w.result()
+}

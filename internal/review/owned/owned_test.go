@@ -24,7 +24,7 @@ func machine(t *testing.T, files map[string]string) string {
 }
 
 // TestWhoOwns: files and directories, of one package or several; what is beside
-// them is nobody's.
+// them is no package's.
 func TestWhoOwns(t *testing.T) {
 	debian := machine(t, map[string]string{
 		"var/lib/dpkg/info/openssl.list":         "/.\n/etc\n/etc/ssl\n/etc/ssl/openssl.cnf\n/usr/bin/openssl\n",
@@ -62,7 +62,7 @@ func TestWhoOwns(t *testing.T) {
 	}
 }
 
-// TestLinesThatNeverEnd: a list is somebody's file, and may be anything.
+// TestLinesThatNeverEnd: a list is another program's file, and may be anything.
 func TestLinesThatNeverEnd(t *testing.T) {
 	root := machine(t, map[string]string{"var/lib/dpkg/info/odd.list": "/a\n/" + strings.Repeat("b", 1<<20) + "\n\n\x00\n"})
 	if got := fmt.Sprint(By(root, []string{"/a"})); got != "map[/a:[odd]]" {

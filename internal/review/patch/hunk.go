@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 )
 
 // Context is how many unchanged lines a hunk has before and after its changes.
@@ -140,4 +142,97 @@ func (h Hunk) Write(w io.Writer) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// HunkLines is how many lines a hunk has of the old and of the new file, by its
+// header: "@@ -1,7 +1,6 @@ section". It is for who shows patches as they are;
+// what is no header has none.
+func HunkLines(header string) (old, new int) {
+	fields := strings.Fields(header)
+	if len(fields) < 3 {
+		return 0, 0
+	}
+	return rangeLines(fields[1]), rangeLines(fields[2])
+}
+
+// rangeLines reads "-1,7": 7. Without a comma it is one line.
+func rangeLines(field string) int {
+	_, count, found := strings.Cut(field, ",")
+	if !found {
+		return 1
+	}
+	n, _ := strconv.Atoi(count)
+	return n
+}
+
+// headings finds the line that a hunk's header repeats so that a reader knows
+// where in the file he is.
+type headings struct {
+	lines    [][]byte
+	searched int // lines that were looked at for the hunks before
+	found    string
+}
+
+// above is the heading of a hunk whose first line is from: the nearest line
+// above that begins with a letter, '_' or '$', as git has it for files of no
+// known language.
+func (h *headings) above(from int) string {
+	for i := from - 1; i >= h.searched; i-- {
+		if line := h.lines[i]; startsName(line[0]) {
+			h.found = heading(line)
+			break
+		}
+	}
+	h.searched = max(h.searched, from)
+	return h.found
+}
+
+func heading(line []byte) string {
+	const widest = 80 // bytes, as in git
+	return string(bytes.TrimRight(line[:min(len(line), widest)], " \t\n\v\f\r"))
+}
+
+func startsName(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '$'
+}
+
+// Runs cuts hunks into their runs of changed lines, for a finer choice: a run
+// is changed lines with no unchanged line between them. Runs are numbered from
+// 1 across the file, in order, whatever hunk they come from; the n-th of the
+// result has number n. Each has the unchanged lines around it that its hunk
+// shows, up to the next run, so neighbours repeat those between them.
+func Runs(hunks []Hunk) []Hunk {
+	var list []Hunk
+	for i := range hunks {
+		list = append(list, hunks[i].runs()...)
+	}
+	return list
+}
+
+func (h *Hunk) runs() []Hunk {
+	var list []Hunk
+	oldAt, newAt := h.oldFrom(), h.newFrom()
+	for from := 0; ; {
+		start := skip(h.Lines, from, true)
+		if start == len(h.Lines) {
+			return list
+		}
+		end := skip(h.Lines, start, false)
+		next := skip(h.Lines, end, true)
+		run := Hunk{Section: h.Section, Lines: h.Lines[from:next:next]}
+		run.number(oldAt, newAt)
+		list = append(list, run)
+		minus, plus := run.changed()
+		oldAt += end - from - plus
+		newAt += end - from - minus
+		from = end
+	}
+}
+
+// skip is the first line at or after i that is changed, or that is not.
+func skip(lines []Line, i int, unchanged bool) int {
+	for i < len(lines) && (lines[i].Op == ' ') == unchanged {
+		i++
+	}
+	return i
 }

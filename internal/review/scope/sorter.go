@@ -1,3 +1,13 @@
+// Package scope says who cares about a change: is it work that the owner asked
+// for, a change of the machine, or noise. It also names what deserves a second
+// look before it lands, and what package managers did.
+//
+// The package is pure: what it must know of reality it reads through functions
+// given to it.
+//
+// When in doubt a change is shown. An ignore file that cannot be read, is too
+// large or is malformed hides nothing, and a box cannot hide what it did to
+// files that existed: its own ignore files count only for what it added.
 package scope
 
 import (
@@ -121,3 +131,20 @@ func (s *Sorter) rules(file string) []rule {
 
 // inside says whether p is the root or lies below it.
 func (s *Sorter) inside(p string) bool { return s.root != "" && forkbox.Within(p, s.root) }
+
+// Root finds the workspace of a box made in dir: the git work tree that dir
+// lies in, which is the nearest directory upwards with something named .git in
+// it, else dir itself. It is "" for "/": a box made there has no workspace.
+// "/" is never a work tree either, or all of the machine would be workspace.
+func Root(dir string, exists func(path string) bool) string {
+	dir = path.Clean(dir)
+	if !path.IsAbs(dir) || dir == "/" {
+		return ""
+	}
+	for at := dir; at != "/"; at = path.Dir(at) {
+		if exists(at + "/.git") {
+			return at
+		}
+	}
+	return dir
+}

@@ -53,7 +53,8 @@ func (c *chain) push(fd int) error {
 }
 
 // raise opens the directory above the lowest, if it is not open. It has to be
-// the same that it was: whoever moves directories about must not lead us out.
+// the same that it was: a process that moves directories about must not lead us
+// out.
 func (c *chain) raise(open func(dir int, name string) (int, error)) error {
 	above := len(c.links) - 2
 	if above < 0 || above >= c.first {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/forkbox/forkbox"
+	"golang.org/x/sys/unix"
 )
 
 const opClone = "copy a box's files"
@@ -21,7 +21,7 @@ const opClone = "copy a box's files"
 type cloner struct {
 	ctx    context.Context
 	share  sharing
-	still  bool // nobody uses the source: what is locked may be unlocked for a moment
+	still  bool // no process uses the source: what is locked may be unlocked for a moment
 	src    chain
 	dst    chain
 	root   string // the directory that the copy is made in
@@ -42,7 +42,7 @@ func cloneTree(ctx context.Context, from, to string, share sharing, still bool) 
 	if !exists(filepath.Join(from, "upper")) { // a box whose start failed half-way
 		return os.Mkdir(filepath.Join(to, "upper"), 0o700)
 	}
-	// Else everything would inherit what somebody decreed for the store.
+	// Else everything would inherit a default ACL of the store's directory.
 	_ = unix.Removexattr(to, "system.posix_acl_default")
 	if err := c.entry("upper"); err != nil {
 		return err
@@ -115,4 +115,179 @@ func shorten(path string) string {
 		return path
 	}
 	return path[:end] + "…" + path[len(path)-end:]
+}
+
+// directory copies a directory and what is in it. It gets its attributes
+// last: until then it must be writable, must not hand down a default ACL, and
+// its time changes.
+func (c *cloner) directory(name string) error {
+	src, attrs, err := c.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0o500)
+	if err != nil {
+		return err
+	}
+	if err := c.src.push(src); err != nil {
+		return err
+	}
+	names, err := listAll(src)
+	if err != nil {
+		return err
+	}
+	if err := c.descend(name); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := c.entry(name); err != nil {
+			return err
+		}
+	}
+	return c.ascend(attrs)
+}
+
+func (c *cloner) descend(name string) error {
+	if err := unix.Mkdirat(c.dst.here(), name, 0o700); err != nil {
+		return err
+	}
+	dst, err := openIn(c.dst.here(), name, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	return c.dst.push(dst)
+}
+
+// ascend finishes a directory. Its attributes may forbid us to go up from
+// there, hence the order.
+func (c *cloner) ascend(attrs *attributes) error {
+	err := c.src.raise(func(dir int, name string) (fd int, err error) {
+		err = c.reach(func(dir int) error {
+			fd, err = openUp(dir, name)
+			return err
+		})
+		return fd, err
+	})
+	if err == nil {
+		err = c.dst.raise(func(dir int, name string) (int, error) {
+			return unix.Openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		})
+	}
+	if err == nil {
+		err = handle{c.dst.here(), true}.dress(attrs)
+	}
+	if err != nil {
+		return err
+	}
+	c.src.pop()
+	c.dst.pop()
+	return nil
+}
+
+// file copies a regular file.
+func (c *cloner) file(name string) error {
+	src, attrs, err := c.open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0o400)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(src)
+	if attrs.st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return errors.New("it was replaced meanwhile")
+	}
+	dst, err := unix.Openat(c.dst.here(), name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dst)
+	if err := c.content(dst, src, attrs.st.Size); err != nil {
+		return err
+	}
+	return handle{dst, true}.dress(attrs)
+}
+
+// special copies a symlink, fifo, socket or device; a whiteout is a device.
+func (c *cloner) special(name string, st *unix.Stat_t) error {
+	src, attrs, err := c.open(name, unix.O_PATH, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(src)
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		err = c.symlink(src, name)
+	} else {
+		err = unix.Mknodat(c.dst.here(), name, st.Mode&unix.S_IFMT|0o600, int(st.Rdev))
+	}
+	if err != nil {
+		return err
+	}
+	dst, err := openIn(c.dst.here(), name, unix.O_PATH)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dst)
+	return handle{dst, false}.dress(attrs)
+}
+
+func (c *cloner) symlink(src int, name string) error {
+	n, err := unix.Readlinkat(src, "", c.buf[:unix.PathMax])
+	if err != nil {
+		return err
+	}
+	return unix.Symlinkat(string(c.buf[:n]), c.dst.here(), name)
+}
+
+// linksDir is where the copy of a file with several names has one more while
+// the tree is copied. From there it is linked to where its other names are:
+// by their paths it could not be found again, which may be too long, or lead
+// through directories that have become unreadable.
+const linksDir = "links"
+
+// linked is a copied file that has names left.
+type linked struct {
+	name string // in linksDir
+	left uint64
+}
+
+// relink gives a file its next name, if it has been copied already.
+func (c *cloner) relink(name string, st *unix.Stat_t) (bool, error) {
+	l := c.linked[inodeOf(st)]
+	if l == nil {
+		return false, nil
+	}
+	links, err := c.openLinks()
+	if err != nil {
+		return true, err
+	}
+	defer unix.Close(links)
+	l.left--
+	if l.left > 0 {
+		return true, unix.Linkat(links, l.name, c.dst.here(), name, 0)
+	}
+	// It has them all: one more than the source might be too many.
+	delete(c.linked, inodeOf(st))
+	return true, unix.Renameat(links, l.name, c.dst.here(), name)
+}
+
+// remember keeps a file that was just copied for its other names.
+func (c *cloner) remember(name string, st *unix.Stat_t) error {
+	links, err := c.openLinks()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(links)
+	l := &linked{name: strconv.FormatUint(uint64(st.Dev), 36) + "." + strconv.FormatUint(st.Ino, 36), left: uint64(st.Nlink) - 1}
+	c.linked[inodeOf(st)] = l
+	return unix.Linkat(c.dst.here(), name, links, l.name, 0)
+}
+
+func (c *cloner) openLinks() (int, error) {
+	path := c.root + "/" + linksDir
+	if len(c.linked) == 0 {
+		if err := unix.Mkdir(path, 0o700); err != nil && err != unix.EEXIST {
+			return -1, err
+		}
+	}
+	return unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+}
+
+// dropLinks removes the names that were only for the time of copying: of files
+// whose other names are not in the tree.
+func (c *cloner) dropLinks() error {
+	return removeTree(context.WithoutCancel(c.ctx), c.root, linksDir)
 }

@@ -87,7 +87,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// everybody runs the suite as root and as somebody else.
+// everybody runs the suite as root and as another user.
 func everybody(t *testing.T, mnt string, drivers ...string) {
 	for _, driver := range drivers {
 		dir := filepath.Join(mnt, driver)

@@ -179,7 +179,7 @@ func kill(t *testing.T, s *Store, op string, n int) (done bool) {
 func TestKilledProcess(t *testing.T) {
 	at, err := strconv.Atoi(os.Getenv("LAYERS_KILL_AT"))
 	if err != nil {
-		return // nobody is to be killed
+		return // no process is to be killed
 	}
 	s := place{driver: os.Getenv("LAYERS_KILL_DRIVER")}.reopen(t, os.Getenv("LAYERS_KILL_HOME"))
 	ctx := &countdown{Context: t.Context(), left: at, fire: func() {

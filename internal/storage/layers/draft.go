@@ -15,8 +15,8 @@ import (
 // draftPrefix begins the name of what is not whole yet.
 const draftPrefix = ".new-"
 
-// Draft is a layer or a root while it is being filled. Nobody sees it under
-// its name before [Draft.Keep].
+// Draft is a layer or a root while it is being filled. It is not seen under its
+// name before [Draft.Keep].
 type Draft struct {
 	Dir string // to be filled; of a layer it has a directory "upper"
 
@@ -118,8 +118,8 @@ func (s *Store) throwAway(dir string) (name string, err error) {
 	return name, err
 }
 
-// sweep throws away the drafts that nobody is making any more.
-func (s *Store) sweep(shelf string) error {
+// sweepDrafts throws away the drafts that this process is not making.
+func (s *Store) sweepDrafts(shelf string) error {
 	entries, err := os.ReadDir(shelf)
 	if err != nil {
 		return err

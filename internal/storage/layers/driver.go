@@ -18,8 +18,9 @@ type driver interface {
 	// mkdir makes an empty directory that a top or a layer can be.
 	mkdir(dir string) error
 	// clone makes to a copy of from, which is of either kind. still says that
-	// nobody uses from: then what its owner may not read can be made readable
-	// for a moment. What is left of an error is for the caller to remove.
+	// no process uses from: then what its owner may not read can be made
+	// readable for a moment. What is left of an error is for the caller to
+	// remove.
 	clone(ctx context.Context, from, to string, still bool) error
 	// try says why the driver does not work in a directory, if it does not.
 	try(dir string) error
@@ -104,3 +105,27 @@ func (t trees) try(dir string) error {
 	}
 	return trySharing(dir)
 }
+
+// plainCopy copies trees byte by byte. It works everywhere, and costs time and
+// space like nothing else does.
+var plainCopy = trees{called: "copy", share: neverShare}
+
+// overlay lets boxes lie over layers: the top of an idle box becomes a layer
+// by a rename. The top of a busy one is copied, with shared blocks where the
+// filesystem has them.
+var overlay = trees{called: "overlay", stack: true, share: mayShare}
+
+// reflink copies trees file by file, and the files share their blocks until
+// one of them is written to. It is for hosts where overlays cannot be stacked.
+var reflink = trees{called: "reflink", share: mustShare}
+
+// btrfs makes tops and layers subvolumes, and one of the other by a snapshot:
+// that takes the same time whatever is in it and is written to it meanwhile.
+// The snapshots are writable: a layer's redirects are rewritten when the
+// directories of reality that they lead to have moved.
+type btrfs struct{}
+
+func (btrfs) name() string { return "btrfs" }
+func (btrfs) stacks() bool { return false }
+
+var errNotBtrfs = errors.New("the store does not lie on btrfs")

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// onFilesystem runs part of a test on a filesystem that mkfs.<kind> makes in
-// an image. It does that in a process with mounts of its own: whoever makes a
-// mount namespace meanwhile, as every box does, would keep ours alive, and
+// onFilesystem runs part of a test on a filesystem that mkfs.<kind> makes in an
+// image. It does that in a process with mounts of its own: the test that makes
+// a mount namespace meanwhile, as every box does, would keep ours alive, and
 // this way nothing is left even if the test is killed.
 func onFilesystem(t *testing.T, kind string, do func(mnt string), options ...string) {
 	t.Helper()

@@ -63,7 +63,7 @@ func TestUpgradeAfterACrash(t *testing.T) {
 	}
 }
 
-// Two uppers cannot both be the box's: somebody has to look.
+// Two uppers cannot both be the box's: a person has to look.
 func TestUpgradeLosesNothing(t *testing.T) {
 	home := oldStore(t)
 	must(t, os.MkdirAll(filepath.Join(home, "boxes/b1/top/upper"), 0o700))

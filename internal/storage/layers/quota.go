@@ -23,29 +23,36 @@ type allowance struct{ bytes, files int64 }
 
 var unlimited = allowance{quota.None, quota.None}
 
+// quotas limits what boxes write.
+type quotas struct {
+	paths
+	holder       quota.Holder // nil where nothing here can
+	disk, inodes forkbox.Holding
+}
+
 // Quota says how the store holds a limit on what a box writes: on the bytes,
 // and on the number of files. It was found out by trying.
-func (s *Store) Quota() (disk, inodes forkbox.Holding) { return s.disk, s.inodes }
+func (q *quotas) Quota() (disk, inodes forkbox.Holding) { return q.disk, q.inodes }
 
 // findQuota looks for what can limit a top, and tries it.
-func (s *Store) findQuota() {
-	h, err := quota.Find(s.trash())
-	if err == nil && !h.Files() && s.driver.name() != (btrfs{}).name() {
+func (q *quotas) findQuota(d driver) {
+	h, err := quota.Find(q.trash())
+	if err == nil && !h.Files() && d.name() != (btrfs{}).name() {
 		err = &quota.Missing{Why: "on btrfs only subvolumes can be limited, and the store does not keep boxes in them",
 			Hint: "leave the way to keep layers to forkbox (FORKBOX_LAYERS)"}
 	}
 	if err == nil {
-		err = s.tryQuota(h)
+		err = q.tryQuota(h, d)
 	}
 	if err != nil {
-		s.disk, s.inodes = watched(err), watched(err)
+		q.disk, q.inodes = watched(err), watched(err)
 		return
 	}
-	s.holder = h
-	s.disk = forkbox.Holding{How: forkbox.Enforced}
-	s.inodes = s.disk
+	q.holder = h
+	q.disk = forkbox.Holding{How: forkbox.Enforced}
+	q.inodes = q.disk
 	if !h.Files() {
-		s.inodes = watched(&quota.Missing{Why: h.Name() + " do not limit the number of files (the limit on bytes holds for them too)",
+		q.inodes = watched(&quota.Missing{Why: h.Name() + " do not limit the number of files (the limit on bytes holds for them too)",
 			Hint: "keep the store on xfs or ext4 with project quotas"})
 	}
 }
@@ -61,10 +68,10 @@ func watched(err error) forkbox.Holding {
 
 // tryQuota limits a directory that is made like a top, and asks the kernel
 // whether it does.
-func (s *Store) tryQuota(h quota.Holder) error {
+func (q *quotas) tryQuota(h quota.Holder, d driver) error {
 	name := "trial." + rand.Text()
-	dir := filepath.Join(s.trash(), name)
-	if err := s.driver.mkdir(dir); err != nil {
+	dir := filepath.Join(q.trash(), name)
+	if err := d.mkdir(dir); err != nil {
 		return err
 	}
 	const some = 64 << 20
@@ -76,7 +83,7 @@ func (s *Store) tryQuota(h quota.Holder) error {
 		}
 		err = errors.Join(err, h.Lift(dir))
 	}
-	return errors.Join(err, removeTree(context.Background(), s.trash(), name))
+	return errors.Join(err, removeTree(context.Background(), q.trash(), name))
 }
 
 // SetQuota limits what the box's top takes from now on, until it is called
@@ -85,7 +92,7 @@ func (s *Store) tryQuota(h quota.Holder) error {
 //
 // Where [Store.Quota] says Watched the kernel does not hold it; the store
 // remembers it only.
-func (s *Store) SetQuota(_ context.Context, box string, bytes, inodes int64) error {
+func (q *quotas) SetQuota(_ context.Context, box string, bytes, inodes int64) error {
 	const op = "limit what the box writes"
 	if err := checkID(op, box); err != nil {
 		return err
@@ -93,20 +100,20 @@ func (s *Store) SetQuota(_ context.Context, box string, bytes, inodes int64) err
 	if bytes < quota.None || inodes < quota.None {
 		return forkbox.Errorf(forkbox.Invalid, op, "%d bytes and %d files are no limits", bytes, inodes)
 	}
-	if !exists(s.Dir(box)) {
+	if !exists(q.Dir(box)) {
 		return noBox(op, box)
 	}
 	want := allowance{bytes, inodes}
-	was, noted := s.allowance(box)
+	was, noted := q.readNote(box)
 	if want == unlimited && !noted {
 		return nil
 	}
 	if want != was {
-		if err := s.note(box, want); err != nil {
+		if err := q.writeNote(box, want); err != nil {
 			return forkbox.Wrap(op, err)
 		}
 	}
-	return wrapQuota(op, s.hold(s.Top(box), want))
+	return wrapQuota(op, q.apply(q.Top(box), want))
 }
 
 func wrapQuota(op string, err error) error {
@@ -117,9 +124,9 @@ func wrapQuota(op string, err error) error {
 	return forkbox.Wrap(op, err)
 }
 
-// allowance reads the note of a box. noted is false where there is none.
-func (s *Store) allowance(box string) (a allowance, noted bool) {
-	text, err := os.Readlink(filepath.Join(s.Dir(box), noteName))
+// readNote reads the note of a box. noted is false where there is none.
+func (q *quotas) readNote(box string) (a allowance, noted bool) {
+	text, err := os.Readlink(filepath.Join(q.Dir(box), noteName))
 	if err != nil {
 		return unlimited, false
 	}
@@ -129,9 +136,9 @@ func (s *Store) allowance(box string) (a allowance, noted bool) {
 	return a, true
 }
 
-// note replaces the note in one step.
-func (s *Store) note(box string, a allowance) error {
-	path := filepath.Join(s.Dir(box), noteName)
+// writeNote replaces the note in one step.
+func (q *quotas) writeNote(box string, a allowance) error {
+	path := filepath.Join(q.Dir(box), noteName)
 	fresh := path + "." + rand.Text()
 	if err := os.Symlink(fmt.Sprintf("%d %d", a.bytes, a.files), fresh); err != nil {
 		return err
@@ -142,16 +149,16 @@ func (s *Store) note(box string, a allowance) error {
 	return nil
 }
 
-// hold has the kernel hold a top to what it may take.
-func (s *Store) hold(top string, a allowance) error {
-	if s.holder == nil {
+// apply has the kernel hold a top to what it may take.
+func (q *quotas) apply(top string, a allowance) error {
+	if q.holder == nil {
 		return nil
 	}
 	var err error
 	if a == unlimited {
-		err = s.holder.Lift(top)
+		err = q.holder.Lift(top)
 	} else {
-		err = s.holder.Limit(top, a.bytes, a.files)
+		err = q.holder.Limit(top, a.bytes, a.files)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the top gets it when it is made
@@ -159,25 +166,25 @@ func (s *Store) hold(top string, a allowance) error {
 	return err
 }
 
-// holdNew limits a top that was just made, if its box is limited.
-func (s *Store) holdNew(box, top string) error {
-	if s.holder == nil {
+// applyToNew limits a top that was just made, if its box is limited.
+func (q *quotas) applyToNew(box, top string) error {
+	if q.holder == nil {
 		return nil
 	}
-	if a, noted := s.allowance(box); noted && a != unlimited {
-		return wrapQuota("limit what the box writes", s.hold(top, a))
+	if a, noted := q.readNote(box); noted && a != unlimited {
+		return wrapQuota("limit what the box writes", q.apply(top, a))
 	}
 	return nil
 }
 
-// letGo lifts the limits of what was a box's top and is one no more. Nothing
+// lift lifts the limits of what was a box's top and is one no more. Nothing
 // about a layer is limited, and no project keeps a limit that nothing has.
 // What fails here does no harm but that.
-func (s *Store) letGo(box, dir string) {
-	if s.holder == nil {
+func (q *quotas) lift(box, dir string) {
+	if q.holder == nil {
 		return
 	}
-	if _, noted := s.allowance(box); noted {
-		_ = s.holder.Lift(dir)
+	if _, noted := q.readNote(box); noted {
+		_ = q.holder.Lift(dir)
 	}
 }

@@ -40,7 +40,7 @@ func onQuotas(t *testing.T, do func(t *testing.T, s *Store)) {
 }
 
 // withoutPrivilege gives up what lets root pass limits on ext4. Boxes never
-// have it: overlayfs writes without it whoever mounted it.
+// have it: overlayfs writes without it, as root or not.
 func withoutPrivilege(t *testing.T) {
 	t.Helper()
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}

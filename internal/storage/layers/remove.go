@@ -18,7 +18,7 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 	if err := checkID(op, id); err != nil {
 		return err
 	}
-	s.letGo(id, s.Top(id))
+	s.lift(id, s.Top(id))
 	return forkbox.Wrap(op, s.remove(ctx, s.Dir(id), id))
 }
 
@@ -49,14 +49,14 @@ func (s *Store) Bin() string { return s.trash() }
 // EmptyTrash finishes the removals that a crash interrupted, and removes what
 // it left half-made. Only the process that makes layers may call it.
 func (s *Store) EmptyTrash(ctx context.Context) error {
-	err := errors.Join(s.sweep(s.layers()), s.sweep(s.roots()), s.empty(ctx))
+	err := errors.Join(s.sweepDrafts(s.layers()), s.sweepDrafts(s.roots()), s.emptyTrash(ctx))
 	if s.holder != nil {
 		err = errors.Join(err, s.holder.Sweep())
 	}
 	return forkbox.Wrap("empty the trash", err)
 }
 
-func (s *Store) empty(ctx context.Context) error {
+func (s *Store) emptyTrash(ctx context.Context) error {
 	entries, err := os.ReadDir(s.trash())
 	if err != nil {
 		return err
@@ -66,4 +66,31 @@ func (s *Store) empty(ctx context.Context) error {
 		errs = append(errs, removeTree(ctx, s.trash(), e.Name()))
 	}
 	return errors.Join(errs...)
+}
+
+// BinOf is a directory for what is taken out of a box's upper directories, and
+// for what is made to be put there. It is the box's own: [Store.Bin] is emptied
+// by every removal, with what another task was about to put in its place, and
+// nothing can be renamed out of a subvolume, as a top may be. [Store.EmptyBin]
+// empties it.
+func (s *Store) BinOf(id string) (string, error) {
+	const op = "prepare the box's trash"
+	if err := checkID(op, id); err != nil {
+		return "", err
+	}
+	if err := s.makeRoom(id); err != nil { // deleting needs some room first
+		return "", forkbox.Wrap(op, err)
+	}
+	bin := filepath.Join(s.Top(id), "bin")
+	return bin, forkbox.Wrap(op, os.MkdirAll(bin, 0o700))
+}
+
+// EmptyBin deletes what is in [Store.BinOf]. Should a crash come first, it
+// goes with the top: no snapshot has it.
+func (s *Store) EmptyBin(ctx context.Context, id string) error {
+	const op = "empty the box's trash"
+	if err := checkID(op, id); err != nil {
+		return err
+	}
+	return forkbox.Wrap(op, removeTree(ctx, s.Top(id), "bin"))
 }

@@ -18,7 +18,7 @@ import (
 const holdDepth = 64
 
 // remover deletes one tree. It works from directory to directory by file
-// descriptor: the names in a box were chosen by whoever ran there, and a path
+// descriptor: the names in a box were chosen by what ran there, and a path
 // could be made to lead elsewhere.
 type remover struct {
 	ctx   context.Context
@@ -41,14 +41,14 @@ func removeTree(ctx context.Context, dir, name string) error {
 	}
 	top, err := enter(parent, name)
 	if err != nil {
-		return gone(err)
+		return ignoreGone(err)
 	}
 	defer unix.Close(top)
 	r := &remover{ctx: ctx, top: top}
 	if err := r.drain(top, 0); err != nil {
 		return err
 	}
-	return gone(unix.Unlinkat(parent, name, unix.AT_REMOVEDIR))
+	return ignoreGone(unix.Unlinkat(parent, name, unix.AT_REMOVEDIR))
 }
 
 // drain empties an open directory. Deleting while listing may make a
@@ -81,7 +81,7 @@ func (r *remover) remove(dir int, name string, depth int) error {
 	}
 	sub, err := enter(dir, name)
 	if err != nil {
-		return gone(err)
+		return ignoreGone(err)
 	}
 	defer unix.Close(sub)
 	if depth >= holdDepth {
@@ -93,7 +93,7 @@ func (r *remover) remove(dir int, name string, depth int) error {
 	if err := r.drain(sub, depth+1); err != nil {
 		return err
 	}
-	return gone(unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
+	return ignoreGone(unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
 }
 
 // moveUp renames a directory to the top of the tree, where a later round of
@@ -103,7 +103,7 @@ func (r *remover) moveUp(dir int, name string) error {
 		r.moved++
 		err := unix.Renameat(dir, name, r.top, "deep."+strconv.Itoa(r.moved))
 		if !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.EEXIST) && !errors.Is(err, unix.ENOTDIR) {
-			return gone(err)
+			return ignoreGone(err)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func unlink(dir int, name string) error {
 	if errors.Is(err, unix.EBUSY) {
 		return stillMounted(name)
 	}
-	return gone(err)
+	return ignoreGone(err)
 }
 
 // enter opens a directory for listing and deleting in it. It does not cross
@@ -167,7 +167,7 @@ func list(dir int) ([]string, error) {
 	for len(names) == 0 {
 		n, err := unix.ReadDirent(dir, buf)
 		if n <= 0 || err != nil {
-			return nil, gone(err) // someone else was faster
+			return nil, ignoreGone(err) // another task was faster
 		}
 		_, _, names = unix.ParseDirent(buf[:n], -1, names)
 	}
@@ -179,8 +179,8 @@ func stillMounted(name string) error {
 		Hint("stop the box, or unmount what was mounted there by hand, and remove it again")
 }
 
-// gone forgives a file that somebody else deleted first.
-func gone(err error) error {
+// ignoreGone forgives a file that another task deleted first.
+func ignoreGone(err error) error {
 	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}

@@ -6,7 +6,7 @@
 //	<home>/boxes/<id>/base/                             what reality was at the fork, where a merge needs it
 //	<home>/boxes/<id>/quota                             what its top may take, if that is limited
 //	<home>/boxes/<id>/<exec>.log                        what its execs wrote
-//	<home>/layers/<layer>/upper/<escaped mount point>/  what a box had changed, and nobody changes any more
+//	<home>/layers/<layer>/upper/<escaped mount point>/  what a box had changed, which never changes again
 //	<home>/roots/<name>/                                the root directory of an image that boxes are based on
 //	<home>/records/                                     what the ledger says of boxes, should it be lost
 //	<home>/trash/                                       being deleted
@@ -33,18 +33,15 @@ import (
 	"syscall"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/storage/quota"
 )
 
 // Store is the directory that boxes and layers live in.
 type Store struct {
-	home   string
+	paths
+	quotas
 	lies   string // a directory on the filesystem that all this takes space of
 	driver driver
 	why    string // the driver was chosen
-
-	holder       quota.Holder // limits what boxes write; nil where nothing can
-	disk, inodes forkbox.Holding
 
 	mu     sync.Mutex
 	drafts map[string]bool  // directories that are being filled
@@ -70,9 +67,10 @@ func OpenIn(home, lies, driver string) (*Store, error) {
 	if err != nil {
 		return nil, forkbox.Wrap(op, err)
 	}
-	s := &Store{home: home, lies: lies, drafts: map[string]bool{}, sizes: map[string]int64{}}
+	in := paths{home}
+	s := &Store{paths: in, quotas: quotas{paths: in}, lies: lies, drafts: map[string]bool{}, sizes: map[string]int64{}}
 	for _, dir := range []string{s.boxes(), s.layers(), s.roots(), s.trash()} {
-		if err := private(dir); err != nil {
+		if err := makePrivate(dir); err != nil {
 			return nil, forkbox.Wrap(op, err)
 		}
 	}
@@ -85,14 +83,14 @@ func OpenIn(home, lies, driver string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.findQuota()
+	s.findQuota(s.driver)
 	return s, nil
 }
 
-// private makes a directory that only its owner gets into, and has one that is
-// there be so. A box of root's can leave programs in the store that run as root
-// for whoever executes them: nobody else may get to them.
-func private(dir string) error {
+// makePrivate makes a directory that only its owner gets into, and has one that
+// is there be so. A box of root's can leave programs in the store that run as
+// root for any user who executes them: no other user may get to them.
+func makePrivate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -130,9 +128,8 @@ func (s *Store) Replace(other, box string) error {
 	return forkbox.Wrap(op, syscall.Rename(s.Dir(other), s.Dir(box)))
 }
 
-// List names everything that is kept as a box, sorted. What the
-// ledger does not know is for doctor to report, never to delete: it may be
-// somebody's work.
+// List names everything that is kept as a box, sorted. What the ledger does not
+// know is for doctor to report, never to delete: it may be their owner's work.
 func (s *Store) List() ([]string, error) {
 	entries, err := os.ReadDir(s.boxes())
 	if err != nil {

@@ -38,7 +38,7 @@ func count(ctx context.Context, owners []*owner, u *Usage) error {
 func (c *counter) tree(o *owner) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(o.path, &st); err != nil {
-		return gone(err)
+		return ignoreGone(err)
 	}
 	c.add(&st)
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
@@ -53,7 +53,7 @@ func (c *counter) tree(o *owner) error {
 // below counts what is in the lowest directory, which it leaves.
 func (c *counter) below(skip func(string) bool) error {
 	names, err := listAll(c.chain.here())
-	if gone(err) != nil {
+	if ignoreGone(err) != nil {
 		return err
 	}
 	for _, name := range names {
@@ -109,7 +109,7 @@ func (c *counter) unread(err error) error {
 	case errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP): // it was replaced
 		return nil
 	}
-	return gone(err)
+	return ignoreGone(err)
 }
 
 // add counts an inode for the owner that it was found at.

@@ -12,8 +12,8 @@ import (
 	"github.com/forkbox/forkbox/internal/storage/quota"
 )
 
-// Counts says that [Store.Used] asks the kernel, which knows, where a box is
-// limited. Else it looks at every file.
+// Counts says whether [Store.Used] asks the kernel, where a box is limited.
+// Otherwise it looks at every file.
 func (s *Store) Counts() bool { return s.holder != nil }
 
 // Used is what the top of a box takes: allocated blocks, so that holes do not
@@ -33,25 +33,25 @@ func (s *Store) Used(ctx context.Context, box string) (bytes, inodes int64, err 
 		return 0, 0, noBox(op, box)
 	}
 	if s.holder == nil {
-		return s.walk(ctx, s.Top(box))
+		return s.countTree(ctx, s.Top(box))
 	}
 	bytes, inodes, err = s.holder.Used(s.Top(box))
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // it has written nothing
 		return 0, 0, nil
 	case errors.Is(err, quota.ErrUncounted):
-		return s.walk(ctx, s.Top(box))
+		return s.countTree(ctx, s.Top(box))
 	case err != nil:
 		return 0, 0, forkbox.Wrap(op, err)
 	}
-	if a, _ := s.allowance(box); inodes == quota.None && a.files != quota.None {
-		_, inodes, err = s.walk(ctx, s.Top(box))
+	if a, _ := s.readNote(box); inodes == quota.None && a.files != quota.None {
+		_, inodes, err = s.countTree(ctx, s.Top(box))
 	}
 	return bytes, inodes, err
 }
 
-// walk counts a tree inode by inode.
-func (s *Store) walk(ctx context.Context, dir string) (bytes, inodes int64, err error) {
+// countTree counts a tree inode by inode.
+func (s *Store) countTree(ctx context.Context, dir string) (bytes, inodes int64, err error) {
 	o := &owner{path: dir}
 	if err := count(ctx, []*owner{o}, &Usage{}); err != nil {
 		return 0, 0, forkbox.Wrap("count what the box takes", err)
@@ -71,7 +71,7 @@ func (s *Store) LayerBytes(layer string) (int64, error) {
 	if known {
 		return bytes, nil
 	}
-	bytes, _, err := s.walk(context.Background(), s.layer(layer))
+	bytes, _, err := s.countTree(context.Background(), s.layer(layer))
 	if err != nil {
 		return 0, forkbox.Wrap(op, err)
 	}
@@ -107,7 +107,7 @@ func (s *Store) noteTook(top, layer string) {
 	}
 }
 
-func (s *Store) took(layer string) (top uint64, bytes int64, ok bool) {
+func (s *Store) readTook(layer string) (top uint64, bytes int64, ok bool) {
 	text, err := os.Readlink(filepath.Join(s.layer(layer), tookName))
 	if err != nil {
 		return 0, 0, false
@@ -133,7 +133,7 @@ func (s *Store) Saved(box string, layers []string) (int64, error) {
 	var sum int64
 	tops := map[uint64]int64{}
 	for _, layer := range layers {
-		if top, bytes, ok := s.took(layer); ok {
+		if top, bytes, ok := s.readTook(layer); ok {
 			tops[top] = max(tops[top], bytes)
 			continue
 		}
@@ -163,4 +163,39 @@ func (s *Store) topID(box string) uint64 {
 		return 0
 	}
 	return id
+}
+
+// room is what forkbox and overlayfs need in a top to start its box.
+var room = allowance{2 << 20, 64}
+
+// makeRoom raises the limit of a full top for what forkbox itself makes there:
+// a box that is full can be started, and cleaned up. The next [Store.SetQuota]
+// takes back what was not needed.
+func (s *Store) makeRoom(box string) error {
+	if s.holder == nil {
+		return nil
+	}
+	a, noted := s.readNote(box)
+	if !noted || a == unlimited {
+		return nil
+	}
+	bytes, files, err := s.holder.Used(s.Top(box))
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, quota.ErrUncounted):
+		return nil
+	case err != nil:
+		return err
+	}
+	eased := allowance{atLeast(a.bytes, bytes+room.bytes), atLeast(a.files, files+room.files)}
+	if eased == a {
+		return nil
+	}
+	return s.apply(s.Top(box), eased)
+}
+
+func atLeast(limit, least int64) int64 {
+	if limit == quota.None {
+		return limit
+	}
+	return max(limit, least)
 }

@@ -44,7 +44,7 @@ func mustCreate(t *testing.T, path string) string {
 }
 
 // TestQuotaUsed: the kernel counts what was deleted and is still open, and
-// files where it limits them or somebody wants to know.
+// files where it limits them or the caller wants to know.
 func TestQuotaUsed(t *testing.T) {
 	onQuotas(t, func(t *testing.T, s *Store) {
 		must(t, s.Create(t.Context(), "b"))

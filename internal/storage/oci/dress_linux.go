@@ -55,7 +55,7 @@ func (u *unpacker) attrsOf(h *tar.Header) (attrs, error) {
 		a.uid, a.gid = u.rights.uid, u.rights.gid
 	}
 	if !validID(a.uid) || !validID(a.gid) {
-		return a, refused(h.Name, "it is owned by somebody who cannot exist")
+		return a, refused(h.Name, "it is owned by a user or group id that cannot exist")
 	}
 	for key, value := range h.PAXRecords {
 		if name, ok := strings.CutPrefix(key, schily); ok && u.wanted(name) {

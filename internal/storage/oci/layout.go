@@ -83,7 +83,7 @@ func (l *Layout) writeJSON(name string, v any) error {
 	return os.Rename(f.Name(), filepath.Join(l.dir, name))
 }
 
-// open opens a file of the layout for reading. Somebody else may have made the
+// open opens a file of the layout for reading. A stranger may have made the
 // directory: no symlink leads out of it, and a fifo does not block.
 func (l *Layout) open(name string) (*os.File, error) {
 	root, err := os.OpenRoot(l.dir)

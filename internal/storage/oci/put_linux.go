@@ -101,7 +101,7 @@ func (u *unpacker) putFile(s *spot, h *tar.Header, r io.Reader, a attrs) error {
 	}
 	f := os.NewFile(uintptr(fd), s.name)
 	defer f.Close()
-	if err := u.content(f, r, h.Size); err != nil {
+	if err := u.writeContent(f, r, h.Size); err != nil {
 		return err
 	}
 	u.out.Bytes += h.Size
@@ -110,9 +110,9 @@ func (u *unpacker) putFile(s *spot, h *tar.Header, r io.Reader, a attrs) error {
 
 var zeros [64 << 10]byte
 
-// content writes a file, and leaves holes where there is nothing but zeros:
+// writeContent writes a file, and leaves holes where there is nothing but zeros:
 // the archive does not say where they were.
-func (u *unpacker) content(f *os.File, r io.Reader, size int64) error {
+func (u *unpacker) writeContent(f *os.File, r io.Reader, size int64) error {
 	for at := int64(0); at < size; {
 		if err := u.ctx.Err(); err != nil {
 			return err

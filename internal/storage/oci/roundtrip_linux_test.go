@@ -131,7 +131,7 @@ func TestDeletedMountPointIsRefused(t *testing.T) {
 	wantError(t, err, forkbox.Unsupported, `"/home" was deleted there`)
 }
 
-// Somebody without rights brings an image to a daemon with all rights.
+// A user without rights brings an image to a daemon with all rights.
 func TestOwnerGetsNoRightsFromAnImage(t *testing.T) {
 	src := t.TempDir()
 	kitchen(t, src)

@@ -86,10 +86,10 @@ func (a *arrival) entry(name string, r io.Reader, size int64) error {
 	switch name {
 	case layoutFile:
 		a.layout = true
-		return a.document(name, r, &layoutHeader{})
+		return a.readDocument(name, r, &layoutHeader{})
 	case indexFile:
 		a.index = true
-		return a.document(name, r, &Index{})
+		return a.readDocument(name, r, &Index{})
 	case "manifest.json":
 		a.docker = true
 		return nil
@@ -105,7 +105,7 @@ func (a *arrival) entry(name string, r io.Reader, size int64) error {
 	return a.blob(d, r, size)
 }
 
-func (a *arrival) document(name string, r io.Reader, v any) error {
+func (a *arrival) readDocument(name string, r io.Reader, v any) error {
 	data, err := io.ReadAll(io.LimitReader(r, maxJSON+1))
 	if err != nil {
 		return damaged(err)

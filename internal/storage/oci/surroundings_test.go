@@ -74,7 +74,7 @@ func TestSurroundings(t *testing.T) {
 	}
 }
 
-// A root that somebody else filled does not make us read other files.
+// A root that a stranger filled does not make us read other files.
 func TestSurroundingsStayInTheRoot(t *testing.T) {
 	outside, root := t.TempDir(), t.TempDir()
 	put(t, outside, "status", dpkgStatus)

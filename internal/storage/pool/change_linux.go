@@ -61,8 +61,9 @@ func (p *Pool) Status() (Status, error) {
 // changed.
 //
 // What has a mount of its own keeps the filesystem and its loop device alive
-// without ours: a box, or anybody's mount namespace that was made meanwhile.
-// They go with the last of these, and an Open before that finds them.
+// without ours: a box, or another process's mount namespace that was made
+// meanwhile. They go with the last of these, and an Open before that finds
+// them.
 func (p *Pool) Close(ctx context.Context) error {
 	const op = "close the pool"
 	p.mu.Lock()
@@ -74,7 +75,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	defer unlock()
 	switch err := unix.Unmount(p.Dir(), unix.UMOUNT_NOFOLLOW); {
 	case errors.Is(err, unix.EBUSY):
-		return forkbox.Errorf(forkbox.Busy, op, "somebody uses files in it, as boxes that run do").Hint("stop them first")
+		return forkbox.Errorf(forkbox.Busy, op, "files in it are in use, as those of running boxes are").Hint("stop them first")
 	case errors.Is(err, unix.EINVAL): // it is not mounted
 		return nil
 	default:

@@ -71,7 +71,7 @@ func kill(t *testing.T, op, home string, step int, env ...string) (done bool) {
 func TestKilledProcess(t *testing.T) {
 	at, err := strconv.ParseInt(os.Getenv("POOL_KILL_AT"), 10, 64)
 	if err != nil {
-		return // nobody is to be killed
+		return // no process is to be killed
 	}
 	ctx := countdown{context.Background(), new(atomic.Int64)}
 	ctx.left.Store(at)

@@ -13,7 +13,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// TestGrow: while somebody writes, who can write on when the pool was full.
+// TestGrow: while a program writes, which can write on when the pool was full.
 func TestGrow(t *testing.T) {
 	inOwnMounts(t, 512<<20, func(home string) {
 		p := open(t, home)

@@ -38,7 +38,7 @@ func device(path string) (*loop, error) {
 			return nil, fmt.Errorf("ask for a loop device: %w", err)
 		}
 		l, err := attach(f, fmt.Sprintf("/dev/loop%d", n))
-		if !errors.Is(err, unix.EBUSY) { // somebody else was faster
+		if !errors.Is(err, unix.EBUSY) { // another process was faster
 			return l, err
 		}
 	}
@@ -67,7 +67,7 @@ func attach(f *os.File, name string) (*loop, error) {
 }
 
 // findLoop is the loop device that a file has already, nil if it has none. The
-// kernel is asked for the file's inode: names can be anybody's.
+// kernel is asked for the file's inode: a name can be another file's.
 func findLoop(path string) (*loop, error) {
 	var want unix.Stat_t
 	if err := unix.Stat(path, &want); err != nil {
@@ -79,7 +79,7 @@ func findLoop(path string) (*loop, error) {
 	}
 	for _, dir := range attached {
 		name := "/dev/" + strings.ReplaceAll(filepath.Base(filepath.Dir(dir)), "!", "/")
-		dev, err := os.OpenFile(name, os.O_RDONLY, 0) // nobody is to think that it was written to
+		dev, err := os.OpenFile(name, os.O_RDONLY, 0) // closing a writable one would look like a change of it
 		if err != nil {
 			continue // it went
 		}

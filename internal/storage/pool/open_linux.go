@@ -106,9 +106,9 @@ func (p *Pool) mount() (fresh bool, err error) {
 	return true, errors.Join(os.Chmod(p.Dir(), 0o700), p.lock())
 }
 
-// lock has no program in the pool get rights by its owner, and no device in it be
-// one, whoever gets to it: boxes of root's leave such files. In a box they are seen
-// through an overlay, which does not ask the mount below it.
+// lock has no program in the pool get rights by its owner, and no device in it
+// be one, by any user who gets to it: boxes of root's leave such files. In a
+// box they are seen through an overlay, which does not ask the mount below it.
 func (p *Pool) lock() error {
 	const flags = unix.MS_REMOUNT | unix.MS_BIND | unix.MS_NOATIME | unix.MS_NOSUID | unix.MS_NODEV
 	return os.NewSyscallError("remount", unix.Mount("", p.Dir(), "", flags, ""))

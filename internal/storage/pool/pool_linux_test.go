@@ -57,7 +57,8 @@ func TestPool(t *testing.T) {
 	})
 }
 
-// checkLocked: a setuid program of a box's is of no use to whoever gets to it.
+// checkLocked: a setuid program of a box's is of no use to a user who gets to
+// it.
 func checkLocked(t *testing.T, p *Pool) {
 	t.Helper()
 	var st unix.Statfs_t

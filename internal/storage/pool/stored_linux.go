@@ -47,8 +47,8 @@ func noneStored(op, dir string) error {
 	return nil
 }
 
-// stored names what lies on a shelf. What is half-made does not count, nor
-// what the daemon keeps ready for nobody.
+// stored names what lies on a shelf. What is half-made does not count, nor what
+// the daemon keeps ready for no box yet.
 func stored(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +82,7 @@ func lock(ctx context.Context, op, home string) (unlock func(), err error) {
 	if err := flock(ctx, dir); err != nil {
 		dir.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, forkbox.Errorf(forkbox.Busy, op, "somebody is doing something to it already").Hint("try again in a moment")
+			return nil, forkbox.Errorf(forkbox.Busy, op, "another command is changing it").Hint("try again in a moment")
 		}
 		return nil, forkbox.Wrap(op, err)
 	}

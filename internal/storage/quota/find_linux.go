@@ -1,14 +1,17 @@
 package quota
 
 import (
+	"context"
 	"fmt"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
 // Find says which Holder there is for the trees below a directory, or with a
 // [Missing] why there is none. It changes nothing: quotas that are off stay
-// off, because they cost everybody on the filesystem something.
+// off, because they cost all users of the filesystem something.
 func Find(dir string) (Holder, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -39,4 +42,65 @@ func mayAdminister() error {
 		return &Missing{Why: "limits on directories are for root to set", Hint: "run forkbox's daemon as root"}
 	}
 	return nil
+}
+
+// Enable switches quotas on for a btrfs of our own; it can be repeated. simple
+// says that they are of the simple kind. Doing it to another's btrfs slows it
+// down, and makes it unreadable for older kernels.
+func Enable(ctx context.Context, dir string) (simple bool, err error) {
+	b, err := openBtrfs(dir)
+	if err != nil {
+		return false, err
+	}
+	err = inDir(dir, func(fd int) error {
+		if !b.on() {
+			if err := enable(fd); err != nil {
+				return fmt.Errorf("switch on the quotas of the btrfs at %s: %w", dir, err)
+			}
+		}
+		return counted(ctx, fd)
+	})
+	if err != nil {
+		return false, err
+	}
+	if b, err = openBtrfs(dir); err != nil {
+		return false, err
+	}
+	b.countAll()
+	return b.simple, nil
+}
+
+// counted waits until full quota groups know what there is. Limits do not hold
+// before.
+func counted(ctx context.Context, fd int) error {
+	for {
+		if busy, err := counting(fd); !busy || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// volumeArgs is the kernel's struct btrfs_ioctl_vol_args.
+type volumeArgs struct {
+	_    int64
+	name [4088]byte
+}
+
+var ioctlResize = request(writes, btrfsType, 3, unsafe.Sizeof(volumeArgs{}))
+
+// Fill has a btrfs of one device take all of that device, while it is used.
+func Fill(dir string) error {
+	var args volumeArgs
+	copy(args.name[:], "max")
+	return inDir(dir, func(fd int) error {
+		if err := ioctl(fd, ioctlResize, unsafe.Pointer(&args)); err != nil {
+			return fmt.Errorf("resize the btrfs at %s: %w", dir, err)
+		}
+		return nil
+	})
 }

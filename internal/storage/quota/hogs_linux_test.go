@@ -115,7 +115,7 @@ func overwritten(dir string) (*os.File, error) {
 	defer f.Close()
 	for range 256 {
 		if _, err := f.WriteAt(block, 0); err != nil {
-			return nil, fmt.Errorf("overwrite: %v", err) // not EDQUOT for whoever asks
+			return nil, fmt.Errorf("overwrite: %v", err) // not EDQUOT for every caller
 		}
 	}
 	return nil, fill(f)

@@ -35,7 +35,7 @@ func onProjects(t *testing.T, do func(t *testing.T, h Holder, dir string)) {
 }
 
 // unprivileged gives up what lets root pass limits on ext4. Boxes never have
-// it: overlayfs writes without it whoever mounted it.
+// it: overlayfs writes without it, as root or not.
 func unprivileged(t *testing.T) {
 	t.Helper()
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}

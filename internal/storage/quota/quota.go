@@ -8,7 +8,7 @@
 //	           inherits, and the project has a limit: bytes and files.
 //
 // Both need root. Writers that pass the limit get EDQUOT or ENOSPC, root in a
-// user namespace like everybody else.
+// user namespace too.
 package quota
 
 import "errors"

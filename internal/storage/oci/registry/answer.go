@@ -80,7 +80,7 @@ func parseRefusal(data []byte) string {
 	return strings.Join(words, "; ")
 }
 
-// printable bounds what somebody else wrote, and takes out what would steer a
+// printable bounds what a registry wrote, and takes out what would steer a
 // terminal.
 func printable(text string) string {
 	text = strings.Map(func(r rune) rune {

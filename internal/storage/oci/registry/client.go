@@ -60,7 +60,7 @@ func (c *client) at(path string) *url.URL {
 	return c.base.JoinPath("v2", c.repository, path)
 }
 
-// do asks, and says who we are if the registry wants to know. Nobody but the
+// do asks, and says who we are if the registry wants to know. No server but the
 // registry is told: not a store that it sends us to, nor one that it names for
 // uploads.
 func (c *client) do(w *watch, r request) (*http.Response, error) {
@@ -115,12 +115,12 @@ func (c *client) send(w *watch, r request) (*http.Response, error) {
 	if c.authorization != "" && sameOrigin(r.url, c.base) {
 		req.Header.Set("Authorization", c.authorization)
 	}
-	return answered(w, c.http, req)
+	return send(w, c.http, req)
 }
 
-// answered sends a request. How long an answer may take to begin is up to the
+// send sends a request. How long an answer may take to begin is up to the
 // transport; from then on the watch sees to it that it goes on.
-func answered(w *watch, client *http.Client, req *http.Request) (*http.Response, error) {
+func send(w *watch, client *http.Client, req *http.Request) (*http.Response, error) {
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, withoutQuery(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// Credential is who we are to a registry; zero is nobody in particular.
+// Credential is who we are to a registry; zero is anonymous.
 type Credential struct {
 	Username string
 	Password string

@@ -59,8 +59,8 @@ func manifestDigest(name, said string, data []byte) (oci.Digest, error) {
 	return want, nil
 }
 
-// tagged is the digest that a tag has now, as far as the registry says.
-func (c *client) tagged(ctx context.Context, tag string) oci.Digest {
+// findTag is the digest that a tag has now, as far as the registry says.
+func (c *client) findTag(ctx context.Context, tag string) oci.Digest {
 	r := request{method: http.MethodHead, url: c.at("manifests/" + tag), header: accepting()}
 	resp, _, err := c.small(ctx, r, 0, http.StatusOK)
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *session) pullBlob(ctx context.Context, l *oci.Layout, d oci.Descriptor)
 		s.tell(d, d.Size, true)
 		return nil
 	}
-	return s.retried(ctx, func(ctx context.Context) error {
+	return s.retry(ctx, func(ctx context.Context) error {
 		p, err := openPart(l, d)
 		if err != nil {
 			return forkbox.Wrap(s.op, err)

@@ -26,7 +26,7 @@ func Pull(ctx context.Context, ref, dir string, o Options) (oci.Descriptor, erro
 		return none, err
 	}
 	blobs := unique(append(m.Layers, m.Config)...)
-	if err := s.bounded(blobs); err != nil {
+	if err := s.checkBounds(blobs); err != nil {
 		return none, err
 	}
 	l, err := oci.CreateLayout(dir)
@@ -47,7 +47,7 @@ func Pull(ctx context.Context, ref, dir string, o Options) (oci.Descriptor, erro
 	return d, forkbox.Wrap(s.op, l.List(d, s.ref.String()))
 }
 
-func (s *session) bounded(blobs []oci.Descriptor) error {
+func (s *session) checkBounds(blobs []oci.Descriptor) error {
 	limit := s.o.Limit
 	if limit <= 0 {
 		limit = oci.DefaultLimits.Bytes
@@ -65,7 +65,7 @@ func (s *session) bounded(blobs []oci.Descriptor) error {
 // manifest reads the manifest that the reference means: of a list, the one for
 // this kind of machine.
 func (s *session) manifest(ctx context.Context) (d oci.Descriptor, data []byte, err error) {
-	err = s.retried(ctx, func(ctx context.Context) (err error) {
+	err = s.retry(ctx, func(ctx context.Context) (err error) {
 		d, data, err = s.api.getManifest(ctx, s.ref.Tag)
 		return err
 	})
@@ -82,7 +82,7 @@ func (s *session) manifest(ctx context.Context) (d oci.Descriptor, data []byte, 
 	if d, err = oci.Choose(index.Manifests, s.o.Want); err != nil {
 		return d, nil, err
 	}
-	err = s.retried(ctx, func(ctx context.Context) (err error) {
+	err = s.retry(ctx, func(ctx context.Context) (err error) {
 		data, err = s.fetch(ctx, d)
 		return err
 	})

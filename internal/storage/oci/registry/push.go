@@ -7,8 +7,8 @@ import (
 	"github.com/forkbox/forkbox/internal/storage/oci"
 )
 
-// Push uploads an image of a layout. Its blobs come first and its name last:
-// nobody can pull half of it.
+// Push uploads an image of a layout. Its blobs come first and its name last: no
+// client can pull half of it.
 func Push(ctx context.Context, dir, ref string, o Options) (oci.Descriptor, error) {
 	var none oci.Descriptor
 	s, err := newSession(opPush, ref, o)
@@ -36,7 +36,7 @@ func Push(ctx context.Context, dir, ref string, o Options) (oci.Descriptor, erro
 }
 
 func (s *session) pushBlob(ctx context.Context, l *oci.Layout, d oci.Descriptor) error {
-	return s.retried(ctx, func(ctx context.Context) error {
+	return s.retry(ctx, func(ctx context.Context) error {
 		there, err := s.api.hasBlob(ctx, d)
 		if err != nil {
 			return err
@@ -70,8 +70,8 @@ func (s *session) pushManifest(ctx context.Context, l *oci.Layout, d oci.Descrip
 	if err != nil {
 		return err
 	}
-	return s.retried(ctx, func(ctx context.Context) error {
-		if s.api.tagged(ctx, s.ref.Tag) == d.Digest {
+	return s.retry(ctx, func(ctx context.Context) error {
+		if s.api.findTag(ctx, s.ref.Tag) == d.Digest {
 			s.tell(d, d.Size, true)
 			return nil
 		}

@@ -112,8 +112,8 @@ func (r Reference) String() string {
 	return r.Registry + "/" + r.Repository + ":" + r.Tag
 }
 
-// local says that the registry runs on this machine, where TLS is of no use
-// and nobody sets it up.
+// local says that the registry runs on this machine, where TLS is of no use and
+// it is never set up.
 func (r Reference) local() bool {
 	host := r.Registry
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -93,7 +93,7 @@ func unique(list ...oci.Descriptor) (out []oci.Descriptor) {
 	return out
 }
 
-// retried runs one step of the session, and again if it failed in passing.
-func (s *session) retried(ctx context.Context, step func(ctx context.Context) error) error {
+// retry runs one step of the session, and again if it failed in passing.
+func (s *session) retry(ctx context.Context, step func(ctx context.Context) error) error {
 	return s.failure(retry(ctx, step))
 }

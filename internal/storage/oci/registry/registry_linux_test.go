@@ -120,7 +120,7 @@ func TestCutDownloadGoesOn(t *testing.T) {
 	}
 }
 
-// A pull that somebody interrupts leaves what came for the next one.
+// A pull that is interrupted leaves what came for the next one.
 func TestInterruptedPullGoesOn(t *testing.T) {
 	host, dst := serve(t, ""), t.TempDir()
 	_, err := Push(context.Background(), image(t), host+"/box:v1", Options{})
@@ -239,7 +239,7 @@ func TestPassingFailuresAreRetried(t *testing.T) {
 	}
 }
 
-// Of somebody named u with the password secret.
+// Of a user named u with the password secret.
 const users = "u:$2b$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n"
 
 func TestRegistryWithPasswords(t *testing.T) {

@@ -126,7 +126,7 @@ func (c *cutBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// silentBody says nothing until nobody listens any more.
+// silentBody says nothing until the client has gone.
 type silentBody struct {
 	io.ReadCloser
 	ctx context.Context

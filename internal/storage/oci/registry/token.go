@@ -51,7 +51,7 @@ func (c *client) token(w *watch, ch challenge) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	resp, err := answered(w, &http.Client{Transport: c.http.Transport, CheckRedirect: stay}, req)
+	resp, err := send(w, &http.Client{Transport: c.http.Transport, CheckRedirect: stay}, req)
 	if err != nil {
 		return "", err
 	}
@@ -140,7 +140,7 @@ func (c *client) realm(text string) (*url.URL, error) {
 	itself := sameOrigin(u, c.base) && c.credential == (Credential{})
 	if u.Scheme == "http" && !here && !itself {
 		return nil, forkbox.Errorf(forkbox.Denied, opLogin, "its token server %.100q has no TLS", u.Host).
-			Hint("a password is sent only where nobody can listen")
+			Hint("a password is sent only over a connection that is encrypted or local")
 	}
 	u.User, u.Fragment = nil, ""
 	return u, nil

@@ -8,8 +8,8 @@
 // cannot be read is skipped: a host that is missing is refused with a remedy,
 // and one that is there too much would be a hole.
 //
-// A file that comes with a project is not to be trusted as the user's own are: a
-// repository that somebody clones must not open their network. So hosts from
+// A file that comes with a project is not to be trusted as the user's own are:
+// a repository that a user clones must not open their network. So hosts from
 // there are allowed only where they are public.
 package toolhosts
 
@@ -107,4 +107,20 @@ func (f *finder) either(name string) (value, as string) {
 		}
 	}
 	return "", name
+}
+
+// proxies are those that the environment has all programs use.
+func proxies(f *finder) {
+	for _, name := range []string{"http_proxy", "https_proxy", "all_proxy", "ftp_proxy"} {
+		value, as := f.either(name)
+		f.addProxy(source{"proxy", as, true}, value)
+	}
+}
+
+// addProxy takes a proxy, which is often written without a scheme.
+func (f *finder) addProxy(from source, url string) {
+	if url != "" && !strings.Contains(url, "://") {
+		url = "http://" + url
+	}
+	f.add(from, url)
 }

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package layers
-
-func spread(string) {}
