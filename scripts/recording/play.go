@@ -78,11 +78,13 @@ func newStage(binary, home string) (*stage, error) {
 		return nil, err
 	}
 	s := &stage{home: home, state: state, binary: binary}
-	// The binary has its own name here, whatever file it is.
-	if err := errors.Join(os.Mkdir(state+"/bin", 0o755), os.Symlink(binary, state+"/bin/forkbox")); err != nil {
+	// The binary has its own name here, whatever file it is; and nothing waits
+	// for a busy machine, which forkbox would mention.
+	config := []byte("admission: {pressure: {memory: 100, io: 100}}\n")
+	if err := errors.Join(os.Mkdir(state+"/bin", 0o755), os.Symlink(binary, state+"/bin/forkbox"), os.WriteFile(state+"/config.yaml", config, 0o644)); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(state))
 	}
-	s.env = append(os.Environ(), "HOME="+home, "FORKBOX_HOME="+state+"/h", "FORKBOX_SOCKET=", "FORKBOX_LOG=warn", "LC_ALL=C.UTF-8",
+	s.env = append(os.Environ(), "HOME="+home, "FORKBOX_HOME="+state+"/h", "FORKBOX_SOCKET=", "FORKBOX_CONFIG="+state+"/config.yaml", "FORKBOX_LOG=warn", "LC_ALL=C.UTF-8",
 		"PATH="+state+"/bin:"+os.Getenv("PATH"))
 	s.daemon = exec.Command(binary, "serve", "--idle", "1m")
 	s.daemon.Env, s.daemon.Stderr = s.env, os.Stderr
