@@ -11,6 +11,7 @@ type Ending struct {
 	Why   string
 }
 
+// ByUser is how a user is named as the one who ended something.
 func ByUser(who forkbox.Owner) string { return "user " + who.Name }
 
 // ByForkbox is who ends what no user asked to end.
