@@ -139,7 +139,7 @@ func New(c Config) *Engine {
 	f := forks.New(k, n, l, ba, sh, b, s, ch)
 	g := gc.New(k, ba, sh, b, ch, la, f, gc.Config{Retention: c.Retention, RetentionErr: c.RetentionErr})
 	// Calls that go up: what is below asks what it does not know.
-	k.Finder = b.Find
+	k.Find = b.Find
 	b.SetHooks(boxes.Hooks{DecideSync: la.DecideSyncIn, ForgetSync: la.ForgetSync, Observe: ch.Observe})
 	return &Engine{k, n, l, ba, sh, b, x, s, ch, la, f, g}
 }

@@ -9,10 +9,12 @@ import (
 	"github.com/forkbox/forkbox/internal/review/scope"
 )
 
+// NewSorter sorts the changes of a box by whose business they are.
 func NewSorter(root string, box forkbox.Box) *scope.Sorter {
 	return scope.New(root, box.Owner.Home, review.ReadIgnore)
 }
 
+// Exists says whether there is something at a path of reality, be it a broken link.
 func Exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

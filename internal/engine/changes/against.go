@@ -110,6 +110,8 @@ func (m *Manager) withRoots(ctx context.Context, who forkbox.Owner, boxes []fork
 	return do(roots)
 }
 
+// OpenRoot shows the files of a box, which is awake until done is called, or of a
+// snapshot.
 func (m *Manager) OpenRoot(ctx context.Context, who forkbox.Owner, box forkbox.Box) (root *os.File, done func(), err error) {
 	if box.Bare {
 		p, err := m.core.Layers("compare boxes")

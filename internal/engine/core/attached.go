@@ -6,8 +6,8 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// Attached is a running instance and what goes on in it. The handle's mu
-// guards what comes after execs.
+// Attached is a running instance and what goes on in it. The handle's Mu guards
+// Execs and what comes after it. What one manager alone knows of it is in its Slot.
 type Attached struct {
 	Instance forkbox.Instance
 	Gone     chan struct{} // closed when the engine lets go of the instance
@@ -48,6 +48,7 @@ func (h *Handle) Box(a *Attached) forkbox.Box {
 	return a.Known
 }
 
+// Policy is the box's as of then, and PausedWhy why it stands still, if it does.
 func (h *Handle) Policy(a *Attached) forkbox.Policy { return h.Box(a).Policy }
 func (h *Handle) PausedWhy(a *Attached) string      { return h.Box(a).Paused }
 
@@ -58,12 +59,14 @@ func (h *Handle) Ending(a *Attached) *Ending {
 	return a.Ending
 }
 
+// SetEnding says why the engine is about to end the instance; nil takes that back.
 func (h *Handle) SetEnding(a *Attached, why *Ending) {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
 	a.Ending = why
 }
 
+// SetKilled says why the engine is about to end an exec; nil takes that back.
 func (h *Handle) SetKilled(x *Execution, why *Ending) {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
@@ -77,6 +80,7 @@ func (h *Handle) SetSender(x *Execution, from Signaller) {
 	x.Sender = from
 }
 
+// Record is an exec as it stands now.
 func (h *Handle) Record(x *Execution) forkbox.Exec {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()

@@ -12,18 +12,21 @@
 //  2. The turn of a box ([Core.Lock], [Core.Take], [Core.Change]). Its holder may
 //     change the box's state, in the ledger and in the world. It is held while an
 //     instance starts or stops; a caller who waits for it can give up. A caller
-//     who needs two boxes takes them in one order, and no caller waits for a place
-//     on the host while holding a turn.
-//  3. The token for templates, which the manager of layers owns. The one turn
-//     that is taken under it is that of a box which is being made, and of which
-//     no other caller knows.
+//     who compares two boxes takes their turns in one order. A box that is being
+//     made comes last: no other caller knows it. A landing marks other boxes
+//     stale while it holds its own box's turn, and for that waits two seconds at
+//     most. No caller waits for a place on the host while it holds a turn.
+//  3. The token for templates, which the manager of layers owns. Under it only the
+//     turn of a box that is being made is taken.
 //  4. [Handle.Mu] of a box: what is read and changed in passing, of the instance
 //     ([Attached]) and of what managers keep with it ([Slot]). It is held for
 //     moments, at most while the ledger writes a row, and never while waiting for
 //     a turn, an instance or another box.
 //  5. The mutexes inside the core and inside each manager: of the line of those
 //     who wait for the host, of the layers that are being made, of looks. They
-//     guard fields of their own package, and nothing is waited for under them.
+//     guard fields of their own package, and nothing is waited for under them,
+//     with one exception: an operation that unpacks a root holds the lock of roots
+//     shared, and the sweeper takes that lock only if it need not wait.
 //
 // What the ledger says comes first: a box is written down before anything of it
 // exists, and is forgotten after everything of it is gone.
@@ -72,9 +75,11 @@ type Config struct {
 // Core is safe for concurrent use.
 type Core struct {
 	Config
-	// Finder finds the instance of a box: the manager of boxes does that. It is
-	// set before the first verb.
-	Finder func(ctx context.Context, h *Handle, box *forkbox.Box) (*Attached, error)
+	// Find finds the instance of a box that the ledger says runs, nil when it
+	// turns out that none does; then the ledger says so too. The caller has the
+	// box's turn. It is the manager of boxes that does so, and it is set before
+	// the first verb.
+	Find func(ctx context.Context, h *Handle, box *forkbox.Box) (*Attached, error)
 
 	// Ctx ends with Stop. It is the context of what no caller asked for.
 	Ctx    context.Context

@@ -14,6 +14,7 @@ type Ending struct {
 	AtOnce bool
 }
 
+// ByUser is how a user is named as the one who ended something.
 func ByUser(who forkbox.Owner) string { return "user " + who.Name }
 
 // ByForkbox is who ends what no user asked to end.

@@ -100,13 +100,6 @@ func (c *Core) IDOf(ctx context.Context, who forkbox.Owner, ref string) (string,
 	return box.ID, err
 }
 
-// Find asks the manager of boxes for the instance of a box that the ledger says
-// runs, nil when it turns out that none does; then the ledger says so too. The
-// caller has its turn.
-func (c *Core) Find(ctx context.Context, h *Handle, box *forkbox.Box) (*Attached, error) {
-	return c.Finder(ctx, h, box)
-}
-
 // HandleOf is the handle of a box, nil when the box is at rest.
 func (c *Core) HandleOf(id string) *Handle {
 	c.mu.Lock()
@@ -156,13 +149,13 @@ func (c *Core) Change(ctx context.Context, op string, who forkbox.Owner, ref str
 	if err != nil {
 		return forkbox.Box{}, err
 	}
-	defer c.PassOn(h, unlock)
+	defer c.passOn(h, unlock)
 	return box, forkbox.Wrap(op, do(ctx, h, &box))
 }
 
-// PassOn gives the box's turn to the next caller, when what was left to do in
+// passOn gives the box's turn to the next caller, when what was left to do in
 // the background is done.
-func (c *Core) PassOn(h *Handle, unlock func()) {
+func (c *Core) passOn(h *Handle, unlock func()) {
 	rest := h.Rest
 	if rest == nil {
 		unlock()

@@ -58,6 +58,7 @@ func WarnBefore(ttl time.Duration) time.Duration {
 	return max(time.Minute, ttl/10)
 }
 
+// Span is a limit of time, which is kept in nanoseconds.
 func Span(ns int64) time.Duration { return time.Duration(ns) }
 
 // Instant reads both clocks.
@@ -73,4 +74,5 @@ func sinceStart() func() (string, time.Duration) {
 	return func() (string, time.Duration) { return "", time.Since(start) }
 }
 
+// ShortSpan is a span as users write it: 90m, 2h.
 func ShortSpan(d time.Duration) string { return forkbox.FormatLimit(forkbox.TTL, int64(d)) }

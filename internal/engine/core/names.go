@@ -25,6 +25,7 @@ func likeAnID(name string) bool {
 	return len(name) >= 12 && strings.Trim(name, hexDigits) == ""
 }
 
+// CheckName refuses what a box cannot be called.
 func CheckName(name string) error {
 	const op = "name box"
 	switch {

@@ -110,6 +110,7 @@ func Usable(op string, box forkbox.Box) error {
 	return nil
 }
 
+// BeyondInit says whether there is a process beside a box's init.
 func BeyondInit(ps []forkbox.Process) bool {
 	for _, p := range ps {
 		if p.PID != 1 {

@@ -284,6 +284,7 @@ func (m *Manager) addNamed(ctx context.Context, box forkbox.Box) (forkbox.Box, e
 	return box, err
 }
 
+// AddBox puts a box into the ledger, and counts it.
 func (m *Manager) AddBox(ctx context.Context, box forkbox.Box) error {
 	err := m.core.Ledger.AddBox(ctx, box)
 	if err == nil {

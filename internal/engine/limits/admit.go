@@ -165,6 +165,7 @@ func (m *Manager) roomFor(was, next forkbox.Box, running bool) error {
 		Hint("stop or remove other boxes first, or ask for less")
 }
 
+// ValueIn is the limit of a resource, Unlimited where there is none.
 func ValueIn(p forkbox.Policy, r forkbox.Resource) int64 {
 	if v, has := p.Of(r); has {
 		return v

@@ -38,6 +38,7 @@ func Inherited(n forkbox.Network) forkbox.Network {
 	return n
 }
 
+// OriginOf is the network that a fork of a box inherits.
 func OriginOf(mode forkbox.Net, n forkbox.Network) *Origin {
 	word := string(mode)
 	if n.Team != "" {
@@ -145,6 +146,7 @@ func ungated(word string) bool {
 	return word == string(forkbox.NetNone) || word == string(forkbox.NetHost)
 }
 
+// CheckWish refuses networks that there are not, and wishes that do not go together.
 func CheckWish(word string, wish forkbox.NetWish) error {
 	const op = "choose the network"
 	if err := wish.Check(); err != nil {

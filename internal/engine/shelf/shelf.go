@@ -266,6 +266,7 @@ func (m *Manager) replace(ctx context.Context, stack []string, layer string) (us
 	return used || did, err
 }
 
+// ReplaceIn has a box and its snapshots lie over one layer instead of a stack.
 func (m *Manager) ReplaceIn(ctx context.Context, id string, stack []string, layer string) (used bool, err error) {
 	_, unlock, err := m.core.Lock(ctx, id)
 	if err != nil {
@@ -298,6 +299,7 @@ func (m *Manager) ReplaceIn(ctx context.Context, id string, stack []string, laye
 	return used, err
 }
 
+// ReplaceInTemplates does so for templates.
 func (m *Manager) ReplaceInTemplates(ctx context.Context, stack []string, layer string) (used bool, err error) {
 	unlock, err := m.LockTemplates(ctx)
 	if err != nil {
@@ -340,8 +342,10 @@ func (m *Manager) Shorten(box *forkbox.Box) {
 	}
 }
 
+// StackKey tells stacks apart.
 func StackKey(layers []string) string { return strings.Join(layers, " ") }
 
+// Prepend is a stack with one more layer on top.
 func Prepend(layer string, layers []string) []string {
 	return append([]string{layer}, layers...)
 }
