@@ -4,6 +4,7 @@ package change
 
 import (
 	"context"
+	"iter"
 
 	"github.com/forkbox/forkbox"
 )
@@ -34,6 +35,11 @@ func Redirected(Source, []Redirect) error {
 // Discard is for systems with overlayfs.
 func Discard(context.Context, Source, []forkbox.Change, string) error {
 	return forkbox.Errorf(forkbox.Unsupported, "discard changes", "overlay layers can be written on Linux only")
+}
+
+// KeepLanded is for systems with overlayfs.
+func KeepLanded(context.Context, Source, []forkbox.Change, iter.Seq2[string, forkbox.Identity], string) (map[string]forkbox.Identity, error) {
+	return nil, forkbox.Errorf(forkbox.Unsupported, "discard changes", "overlay layers can be written on Linux only")
 }
 
 func flatten(context.Context, Flattening) error {

@@ -62,6 +62,7 @@ func (e *Engine) readMarks(t traces) (*review.Marks, *review.Inodes, error) {
 			return nil, nil, forkbox.Wrap("read receipt "+r.ID, err)
 		}
 	}
+	e.readOwnCopies(t.box.ID, marks, left)
 	return marks, left, e.markOthers(t.box, t.others, left)
 }
 
@@ -119,15 +120,15 @@ func (e *Engine) mark(r forkbox.Receipt, box forkbox.Box, marks *review.Marks, l
 		case !r.Undone.IsZero() && tag.Drifted:
 			return nil // as it was: changed by reality
 		case r.Undone.IsZero():
-			m = review.Mark{Box: tag.Box, Whole: !tag.Partial, Deleted: tag.Kind == forkbox.Deleted, Added: tag.Kind == forkbox.Added || tag.Kind == forkbox.Type || m.Added && tag.Kind == forkbox.Mode,
+			m = review.Mark{Box: tag.Box, Whole: !tag.Partial, Merged: tag.Merged, Deleted: tag.Kind == forkbox.Deleted, Added: tag.Kind == forkbox.Added || tag.Kind == forkbox.Type || m.Added && tag.Kind == forkbox.Mode,
 				Landed: r.Created.After(box.Base.Fence), Receipt: r.ID}
 		}
 		m.Nothing = !r.Undone.IsZero() && tag.Kind == forkbox.Added && x.Now == nil
 		m.Reality = forkbox.Identity{}
-		// What was merged has lines of reality that the box does not: to the box
-		// it stays changed by reality.
-		if x.Now != nil && (!tag.Merged || !r.Undone.IsZero()) {
+		if x.Now != nil {
 			m.Reality = *x.Now
+		}
+		if x.Now != nil && !m.Merged {
 			left.Add(*x.Now)
 		}
 		if x.Op == land.Move && x.Old != nil {

@@ -70,6 +70,7 @@ func (e *Engine) stateOf(t traces) string {
 	fmt.Fprintf(&s, "%s %d", t.box.ID, t.box.Base.Fence.UnixNano())
 	if e.bases != nil {
 		add(e.putBackFile(t.box.ID))
+		add(e.ownCopiesFile(t.box.ID))
 	}
 	for _, receipts := range [][]forkbox.Receipt{t.own, t.others} {
 		s.WriteString(";")
