@@ -22,6 +22,11 @@ func Touched(context.Context, Source) (*Paths, error) {
 	return nil, forkbox.Errorf(forkbox.Unsupported, "read what the box touched", "overlay layers can be read on Linux only")
 }
 
+// HasMoved is for systems with overlayfs.
+func HasMoved(context.Context, Source, []forkbox.Move) (bool, error) {
+	return false, forkbox.Errorf(forkbox.Unsupported, "look where the box moved directories", "overlay layers can be read on Linux only")
+}
+
 // Rebase is for systems with overlayfs.
 func Rebase(context.Context, Source, []forkbox.Move) ([]Redirect, error) {
 	return nil, forkbox.Errorf(forkbox.Unsupported, "rebase the box", "overlay layers can be written on Linux only")

@@ -19,6 +19,8 @@ type rebaser interface {
 	// are its own can be written to; where it takes another, that is an
 	// Unsupported error, and nothing was done. The same id can be repeated.
 	Rebase(ctx context.Context, box forkbox.Box, id string, moves []forkbox.Move, own []string) error
+	// HasMoved says whether a box's layers have made all of these moves.
+	HasMoved(ctx context.Context, box forkbox.Box, moves []forkbox.Move) (bool, error)
 }
 
 // moving does something to reality that moves directories of a box's base.
@@ -181,6 +183,40 @@ func (e *Engine) adapted(ctx context.Context, box *forkbox.Box) error {
 		}
 	}
 	return err
+}
+
+// adaptedBack adapts a box that was rolled back to what it landed since: its
+// layers have moved directories from where reality has them no longer. The
+// caller has the box's turn, and the box is at rest.
+func (e *Engine) adaptedBack(ctx context.Context, box *forkbox.Box) error {
+	provider, ok := e.provider.(rebaser)
+	if !ok || e.receipts == "" {
+		return nil
+	}
+	receipts, err := e.ledger.ReceiptsOf(ctx, box.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range receipts {
+		if r.State != forkbox.Applied || slices.Contains(box.Base.Moved, r.ID) {
+			continue
+		}
+		moves, err := e.moves(r.ID)
+		if err != nil || len(moves) == 0 {
+			continue // what it moved is not known any more
+		}
+		if moved, err := provider.HasMoved(ctx, *box, moves); err != nil || !moved {
+			continue
+		}
+		box.Rebase = r.ID
+		if err := e.ledger.UpdateBox(ctx, *box); err != nil {
+			return err
+		}
+		if err := e.rebased(ctx, provider, box); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // undoneMoves are the landings that a box's layers know of and that reality

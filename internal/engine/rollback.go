@@ -36,6 +36,9 @@ func (e *Engine) Rollback(ctx context.Context, who forkbox.Owner, ref string, sp
 			return err
 		}
 		e.forgetOldest(r.Kept)
+		if err := e.adaptedBack(ctx, box); err != nil {
+			return err
+		}
 		if box.Pinned {
 			_, err = e.wake(ctx, h, box)
 		}
