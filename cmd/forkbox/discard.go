@@ -16,7 +16,8 @@ func (a *app) discardVerb() *cobra.Command {
 		Use:   "discard [-y] BOX PATH…|--all",
 		Short: "Put paths of a box back to what reality has",
 		Long: `Throw away what a box changed at PATH and below: there it is again as reality is.
-Nothing outside the box changes, and in the box there is no way back. --all puts
+Nothing outside the box changes, and in the box there is no way back. What the box
+has landed stays its own: after an undo of that, the box has it still. --all puts
 everything back. At a terminal you are asked first.`,
 		Example: `  forkbox discard try package-lock.json
   forkbox discard try src/ --yes

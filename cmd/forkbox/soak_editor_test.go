@@ -171,7 +171,7 @@ func (e *editor) settle(s *soak, a *landTry) {
 		return
 	}
 	s.edited = true
-	s.forgotten.add(e.took)
+	s.forget(e.took)
 	missing := e.wrote.without(a.now.lines(), e.took)
 	// Of what the box deleted, the editor may have saved old lines.
 	if box := s.boxes[a.box]; box != nil && a.refused == nil {

@@ -224,8 +224,12 @@ func (s *soak) undone(a *landTry) {
 	s.receipts = slices.DeleteFunc(s.receipts, func(x *soakReceipt) bool { return x == r })
 	if box := s.boxes[r.box]; box != nil {
 		box.rebase(r.paths, a.now)
+	}
+	for name, box := range s.boxes {
 		for _, p := range r.paths {
-			box.touched[p] = true
+			if name == r.box || box.view[p] != a.now[p] { // it is a fork, and has what landed
+				box.touched[p] = true
+			}
 		}
 	}
 }

@@ -127,6 +127,7 @@ type soakBox struct {
 	touched   map[string]bool
 	undecided bool  // since a sync
 	told      lines // what reality had when a sync named conflicts
+	synced    lines // what reality had at the last sync
 	snapshots []soakBox
 }
 
@@ -291,8 +292,17 @@ func (s *soak) editReality(f []string) {
 	s.sh(s.ws, edits[f[0]], f[1:]...)
 	now, err := viewOf(s.ws)
 	s.ok(err)
-	s.forgotten.add(before.without(now.lines()))
+	s.forget(before.without(now.lines()))
 	s.rest("")
+}
+
+// forget notes what reality itself deleted. A box that had landed it may have
+// been shown reality's by a sync since, under another name, and then has no other.
+func (s *soak) forget(gone lines) {
+	s.forgotten.add(gone)
+	for _, box := range s.boxes {
+		box.own.drop(gone.without(gone.without(box.synced)))
+	}
 }
 
 // rest stops the boxes, but for one: overlayfs remembers what it has looked at,
@@ -371,7 +381,7 @@ func (s *soak) sync(box *soakBox, name string) {
 			box.own.drop(r.removed.without(now.lines())) // or another box did
 		}
 	}
-	box.undecided = err != nil
+	box.undecided, box.synced = err != nil, s.real.lines()
 	if err != nil {
 		box.told = s.real.lines()
 		var result forkbox.SyncResult

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -111,6 +112,10 @@ func (p labProvider) Touches(box forkbox.Box) func(path string) bool {
 
 func (p labProvider) Discard(ctx context.Context, box forkbox.Box, changes []forkbox.Change) error {
 	return change.Discard(ctx, p.source(box), changes, p.lab.uppers)
+}
+
+func (p labProvider) KeepLanded(ctx context.Context, box forkbox.Box, changes []forkbox.Change, landed iter.Seq2[string, forkbox.Identity]) (map[string]forkbox.Identity, error) {
+	return change.KeepLanded(ctx, p.source(box), changes, landed, p.lab.uppers)
 }
 
 // fusedReceipts counts the writing of receipts as steps, too.

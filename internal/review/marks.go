@@ -16,6 +16,7 @@ type Mark struct {
 	Reality forkbox.Identity // what reality had there right after; zero if that says nothing
 	Box     forkbox.Identity // what the box had, where all of it landed
 	Whole   bool             // all of the box's change landed
+	Merged  bool             // with lines of reality, which the box has never seen
 	Deleted bool             // and it was a deletion
 	Added   bool             // reality had nothing there before
 	// Landed says that something landed there after the fence: what the path
@@ -54,6 +55,7 @@ type row struct {
 	whole, deleted bool
 	added, landed  bool
 	nothing        bool
+	merged         bool
 }
 
 // inode is a file at a moment.
@@ -90,12 +92,23 @@ func (m *Marks) Get(path string) (mark Mark, ok bool) {
 	return m.mark(i), true
 }
 
+// All are the paths that have a mark, and theirs.
+func (m *Marks) All() iter.Seq2[string, Mark] {
+	return func(yield func(string, Mark) bool) {
+		for i := range uint32(m.Len()) {
+			if !yield(m.path(i), m.mark(i)) {
+				return
+			}
+		}
+	}
+}
+
 func (m *Marks) mark(i uint32) Mark {
 	r := m.row(i)
 	return Mark{
 		Reality: forkbox.Identity{Ino: r.reality.number, Ctime: r.reality.ctime},
 		Box:     forkbox.Identity{Dev: m.devices[r.device], Ino: r.box.number, Ctime: r.box.ctime},
-		Whole:   r.whole, Deleted: r.deleted, Added: r.added, Landed: r.landed, Nothing: r.nothing,
+		Whole:   r.whole, Merged: r.merged, Deleted: r.deleted, Added: r.added, Landed: r.landed, Nothing: r.nothing,
 		Receipt: m.receipts[r.receipt],
 	}
 }
@@ -109,6 +122,7 @@ func (m *Marks) Set(path string, mark Mark) {
 	r := m.row(i)
 	r.reality, r.box = inodeOf(mark.Reality), inodeOf(mark.Box)
 	r.whole, r.deleted, r.added, r.landed, r.nothing = mark.Whole, mark.Deleted, mark.Added, mark.Landed, mark.Nothing
+	r.merged = mark.Merged
 	r.device, r.receipt = number(&m.devices, mark.Box.Dev), number(&m.receipts, mark.Receipt)
 	m.byInode, m.next = index{}, nil
 }

@@ -70,7 +70,7 @@ func (p *Plan) landedName(e *Entry, n forkbox.Node) string {
 	}
 	var names []string
 	for at, m := range p.View.Marks.ofInode(n.Ino) {
-		if m.Whole && !m.Deleted && m.Reality.Ctime != 0 && m.Box.Dev == n.Dev {
+		if m.Whole && !m.Merged && !m.Deleted && m.Reality.Ctime != 0 && m.Box.Dev == n.Dev {
 			names = append(names, at)
 		}
 	}

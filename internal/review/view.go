@@ -300,7 +300,7 @@ func (v *View) since(p string, id forkbox.Identity) bool {
 	}
 	m, ok := v.Marks.Get(p)
 	if ok && m.Reality.Ino == id.Ino && m.Reality.Ctime == id.Ctime {
-		return false
+		return m.Merged // to the box it stays changed by reality
 	}
 	return !v.Left.Has(id)
 }
@@ -314,14 +314,14 @@ func (v *View) sinceBelow(p string, n forkbox.Node) bool {
 }
 
 // Since says whether reality has something else at a path than what an apply
-// of this box left there.
+// of this box brought there.
 func (v *View) Since(e *Entry) bool {
 	m, _ := v.Marks.Get(e.Path)
 	id, err := oldIdentity(e.Sides)
 	if err != nil {
 		return !m.Deleted
 	}
-	return m.Reality.Ino != id.Ino || m.Reality.Ctime != id.Ctime
+	return m.Merged || m.Reality.Ino != id.Ino || m.Reality.Ctime != id.Ctime
 }
 
 // Age is how long ago the box was forked, or synced.

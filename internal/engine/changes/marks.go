@@ -62,6 +62,7 @@ func (m *Manager) readMarks(t traces) (*review.Marks, *review.Inodes, error) {
 			return nil, nil, forkbox.Wrap("read receipt "+r.ID, err)
 		}
 	}
+	m.readOwnCopies(t.box.ID, marks, left)
 	return marks, left, m.markOthers(t.box, t.others, left)
 }
 
@@ -119,15 +120,15 @@ func (m *Manager) mark(r forkbox.Receipt, box forkbox.Box, marks *review.Marks, 
 		case !r.Undone.IsZero() && tag.Drifted:
 			return nil // as it was: changed by reality
 		case r.Undone.IsZero():
-			seen = review.Mark{Box: tag.Box, Whole: !tag.Partial, Deleted: tag.Kind == forkbox.Deleted, Added: tag.Kind == forkbox.Added || tag.Kind == forkbox.Type || seen.Added && tag.Kind == forkbox.Mode,
+			seen = review.Mark{Box: tag.Box, Whole: !tag.Partial, Merged: tag.Merged, Deleted: tag.Kind == forkbox.Deleted, Added: tag.Kind == forkbox.Added || tag.Kind == forkbox.Type || seen.Added && tag.Kind == forkbox.Mode,
 				Landed: r.Created.After(box.Base.Fence), Receipt: r.ID}
 		}
 		seen.Nothing = !r.Undone.IsZero() && tag.Kind == forkbox.Added && x.Now == nil
 		seen.Reality = forkbox.Identity{}
-		// What was merged has lines of reality that the box does not: to the box
-		// it stays changed by reality.
-		if x.Now != nil && (!tag.Merged || !r.Undone.IsZero()) {
+		if x.Now != nil {
 			seen.Reality = *x.Now
+		}
+		if x.Now != nil && !seen.Merged {
 			left.Add(*x.Now)
 		}
 		if x.Op == land.Move && x.Old != nil {

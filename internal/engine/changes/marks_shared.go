@@ -70,6 +70,7 @@ func (m *Manager) stateOf(t traces) string {
 	fmt.Fprintf(&s, "%s %d", t.box.ID, t.box.Base.Fence.UnixNano())
 	if m.bases.Dir != nil {
 		add(m.putBackFile(t.box.ID))
+		add(m.ownCopiesFile(t.box.ID))
 	}
 	for _, receipts := range [][]forkbox.Receipt{t.own, t.others} {
 		s.WriteString(";")

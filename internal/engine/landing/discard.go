@@ -2,6 +2,7 @@ package landing
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/forkbox/forkbox"
@@ -14,6 +15,10 @@ import (
 type discarder interface {
 	// Discard puts back what the changes are about. The box does not run.
 	Discard(ctx context.Context, box forkbox.Box, changes []forkbox.Change) error
+	// KeepLanded gives the box a copy of its own of what it landed and shows as
+	// reality has it since the changes were discarded, and says what that is.
+	// A zero identity is for nothing. The box does not run.
+	KeepLanded(ctx context.Context, box forkbox.Box, changes []forkbox.Change, landed iter.Seq2[string, forkbox.Identity]) (map[string]forkbox.Identity, error)
 }
 
 // Discard puts paths of a box back to the base, and says which.
@@ -47,6 +52,9 @@ func (m *Manager) Discard(ctx context.Context, who forkbox.Owner, ref string, se
 			return err
 		}
 		if err := provider.Discard(ctx, *box, changes); err != nil {
+			return err
+		}
+		if err := m.keepLanded(ctx, provider, *box, changes); err != nil {
 			return err
 		}
 		box.Discarded = true

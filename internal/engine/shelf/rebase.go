@@ -20,6 +20,8 @@ type Rebaser interface {
 	// are its own can be written to; where it takes another, that is an
 	// Unsupported error, and nothing was done. The same id can be repeated.
 	Rebase(ctx context.Context, box forkbox.Box, id string, moves []forkbox.Move, own []string) error
+	// HasMoved says whether a box's layers have made all of these moves.
+	HasMoved(ctx context.Context, box forkbox.Box, moves []forkbox.Move) (bool, error)
 }
 
 // AdaptToReceipt adapts a box to where its receipt stands now.
@@ -156,6 +158,40 @@ func (m *Manager) Adapt(ctx context.Context, box *forkbox.Box) error {
 		}
 	}
 	return err
+}
+
+// AdaptToOwnLandings adapts a box that was rolled back to what it landed since: its
+// layers have moved directories from where reality has them no longer. The
+// caller has the box's turn, and the box is at rest.
+func (m *Manager) AdaptToOwnLandings(ctx context.Context, box *forkbox.Box) error {
+	provider, ok := m.core.Provider.(Rebaser)
+	if !ok || m.core.Receipts == "" {
+		return nil
+	}
+	receipts, err := m.core.Ledger.ReceiptsOf(ctx, box.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range receipts {
+		if r.State != forkbox.Applied || slices.Contains(box.Base.Moved, r.ID) {
+			continue
+		}
+		moves, err := m.Moves(r.ID)
+		if err != nil || len(moves) == 0 {
+			continue // what it moved is not known any more
+		}
+		if moved, err := provider.HasMoved(ctx, *box, moves); err != nil || !moved {
+			continue
+		}
+		box.Rebase = r.ID
+		if err := m.core.Ledger.UpdateBox(ctx, *box); err != nil {
+			return err
+		}
+		if err := m.AdaptToReceipt(ctx, provider, box); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // UndoneMoves are the landings that a box's layers know of and that reality

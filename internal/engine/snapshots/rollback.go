@@ -38,6 +38,9 @@ func (m *Manager) Rollback(ctx context.Context, who forkbox.Owner, ref string, s
 			return err
 		}
 		m.forgetOldest(r.Kept)
+		if err := m.shelf.AdaptToOwnLandings(ctx, box); err != nil {
+			return err
+		}
 		if box.Pinned {
 			_, err = m.boxes.Wake(ctx, h, box)
 		}

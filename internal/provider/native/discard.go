@@ -4,6 +4,8 @@ package native
 
 import (
 	"context"
+	"errors"
+	"iter"
 	"slices"
 
 	"github.com/forkbox/forkbox"
@@ -18,6 +20,22 @@ func (p *Provider) Discard(ctx context.Context, box forkbox.Box, changes []forkb
 	}
 	defer done()
 	return p.discard(ctx, src, box, changes)
+}
+
+// KeepLanded gives a box that does not run a copy of its own of what it landed,
+// where changes were discarded.
+func (p *Provider) KeepLanded(ctx context.Context, box forkbox.Box, changes []forkbox.Change, landed iter.Seq2[string, forkbox.Identity]) (map[string]forkbox.Identity, error) {
+	src, done, err := p.source(box)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	bin, err := p.store.BinOf(box.ID)
+	if err != nil {
+		return nil, err
+	}
+	own, err := change.KeepLanded(ctx, src, changes, landed, bin)
+	return own, errors.Join(err, p.store.EmptyBin(ctx, box.ID))
 }
 
 // PutBack has a box that does not run be as what it was forked from, where it

@@ -48,6 +48,16 @@ func (p *Provider) Rebase(ctx context.Context, box forkbox.Box, id string, moves
 	return change.Redirected(src, plan.Redirects)
 }
 
+// HasMoved says whether the layers of a box have made all of these moves.
+func (p *Provider) HasMoved(ctx context.Context, box forkbox.Box, moves []forkbox.Move) (bool, error) {
+	src, done, err := p.source(box)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	return change.HasMoved(ctx, src, moves)
+}
+
 func readRebasing(file string) (plan rebasing, err error) {
 	text, err := os.ReadFile(file)
 	if err == nil {

@@ -32,6 +32,14 @@ func (s *site) lower() []part {
 	return s.parts
 }
 
+// shows is the directory that the site looks like.
+func (s *site) shows() int {
+	if len(s.parts) == 0 {
+		return s.base
+	}
+	return s.parts[0].dir
+}
+
 // terrain is the filesystem of a box with layers.
 type terrain struct {
 	d     *discarder
@@ -45,6 +53,11 @@ type terrain struct {
 // withSites opens the directories that lead to a path, and calls do unless the
 // box has no such directories.
 func (d *discarder) withSites(ctx context.Context, u Upper, at string, do func(t *terrain, name string) error) error {
+	return d.withWay(ctx, u, at, (*terrain).enter, do)
+}
+
+// withWay is withSites with another way to go on into a directory.
+func (d *discarder) withWay(ctx context.Context, u Upper, at string, enter func(*terrain, string) (bool, error), do func(t *terrain, name string) error) error {
 	s, err := openStack(u.dirs(), d.src.XattrPrefix)
 	if err != nil {
 		return err
@@ -63,7 +76,7 @@ func (d *discarder) withSites(ctx context.Context, u Upper, at string, do func(t
 	}
 	names := strings.Split(rel, "/")
 	for _, name := range names[:len(names)-1] {
-		if ok, err := t.enter(name); err != nil || !ok {
+		if ok, err := enter(t, name); err != nil || !ok {
 			return err
 		}
 	}
@@ -73,7 +86,7 @@ func (d *discarder) withSites(ctx context.Context, u Upper, at string, do func(t
 func (t *terrain) leave() {
 	for _, s := range t.way[1:] {
 		closeParts(s.parts)
-		if s.upper != none && s.parts[0].dir != s.upper {
+		if s.upper != none && (len(s.parts) == 0 || s.parts[0].dir != s.upper) {
 			unix.Close(s.upper) // made since
 		}
 		closeDir(s.base)
@@ -171,7 +184,7 @@ func (t *terrain) settle() error {
 		if s.upper != none {
 			continue
 		}
-		like, err := lstat(s.parts[0].dir, ".")
+		like, err := lstat(s.shows(), ".")
 		if err != nil {
 			return err
 		}
@@ -181,7 +194,7 @@ func (t *terrain) settle() error {
 				return err
 			}
 			defer unix.Close(fd)
-			return t.copier().attributes(s.parts[0].dir, ".", like, fd, ".")
+			return t.copier().attributes(s.shows(), ".", like, fd, ".")
 		}, t.way[i-1].upper, s.name)
 		if err != nil {
 			return err
