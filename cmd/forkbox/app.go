@@ -1,55 +1,33 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"io"
-	"os"
-	"runtime"
-	"slices"
+	"runtime/debug"
 
 	"github.com/forkbox/forkbox/client"
-	"github.com/spf13/cobra"
 )
 
 // app is what the verbs share.
 type app struct {
-	args   []string
-	stdout io.Writer
-	stderr io.Writer
-	stdin  *bufio.Reader // of answers(), once something was asked
-	json   bool
+	console
+	args    []string
+	release string // what the build calls itself
 }
 
-func newApp(args []string) *app {
-	return &app{args: args, stdout: os.Stdout, stderr: os.Stderr}
-}
-
-// asksJSON looks for --json by hand, because a command line that cannot be
-// parsed is also reported the way that was asked for.
-func asksJSON(args []string) bool {
-	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
-	}
-	return slices.Contains(args, "--json")
-}
-
-func (a *app) execute(ctx context.Context) int {
-	// A command line waits; handing its few goroutines from thread to thread
-	// costs more than it could gain. The daemon takes all processors again.
-	runtime.GOMAXPROCS(1)
-	root := a.root()
-	if len(a.args) > 0 {
-		root.SetArgs(a.args[1:])
-	}
-	verb, err := root.ExecuteContextC(ctx)
-	return a.exitCode(verb, err)
+// newApp makes the one of a command line. release is the version that the build
+// was given, if any.
+func newApp(release string, args []string, stdout, stderr io.Writer) *app {
+	return &app{console: console{stdout: stdout, stderr: stderr}, args: args, release: release}
 }
 
 // client talks to the daemon and starts one when none runs.
 func (a *app) client() *client.Client {
 	c := a.shyClient()
-	c.Redial = func(ctx context.Context) error { return a.startDaemon(ctx, c) }
+	c.Redial = func(ctx context.Context) error {
+		defer a.progress("starting the daemon")()
+		return startDaemon(ctx, c)
+	}
 	c.Note = func(text string) { a.say("note: %s", printable(text)) }
 	return c
 }
@@ -57,58 +35,13 @@ func (a *app) client() *client.Client {
 // shyClient talks to the daemon only where one runs already.
 func (a *app) shyClient() *client.Client { return client.New(client.DefaultSocket()) }
 
-// The groups of `forkbox help`.
-const (
-	groupStart   = "start"
-	groupLook    = "look"
-	groupNet     = "network"
-	groupLand    = "land"
-	groupSave    = "save"
-	groupManage  = "manage"
-	groupMachine = "machine"
-)
-
-func (a *app) root() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "forkbox",
-		Short: "Fork your machine, break the copy, keep what is good",
-		Long: `forkbox forks your machine: a copy-on-write clone with the same files, packages,
-configuration and environment, in milliseconds. What runs in a box changes the
-box and nothing else.`,
-		Example: `  forkbox run -- npm update        run it on a clone and see what it did
-  forkbox new --name try           a box to work in
-  forkbox shell try                a shell in it
-  forkbox diff try                 what differs from reality
-  forkbox apply try                land it, whole
-  forkbox undo                     or take that back
-  forkbox race --try … --try …     several ways at once, the best one wins
-  forkbox snapshot try             a point to go back to
-  forkbox rollback try             as it was then
-  forkbox rm try                   as if it had never been`,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		Args:              unknownVerb,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+// version is what this program calls itself.
+func (a *app) version() string {
+	if a.release != "" {
+		return a.release
 	}
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		a.json = asksJSON(a.args) // the flag may stand after the one that is wrong
-		return err
-	})
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document; errors are JSON on stderr")
-	root.AddGroup(
-		&cobra.Group{ID: groupStart, Title: "Start here:"},
-		&cobra.Group{ID: groupLook, Title: "Look:"},
-		&cobra.Group{ID: groupNet, Title: "Network:"},
-		&cobra.Group{ID: groupLand, Title: "Land:"},
-		&cobra.Group{ID: groupSave, Title: "Save, fork and share:"},
-		&cobra.Group{ID: groupManage, Title: "Manage:"},
-		&cobra.Group{ID: groupMachine, Title: "Machine:"},
-	)
-	root.SetHelpCommandGroupID(groupMachine)
-	a.addVerbs(root)
-	root.SetHelpCommand(helpVerb(root))
-	return root
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }

@@ -67,7 +67,8 @@ func landWith(t *testing.T, d *scriptedDaemon, l *lander, answers string) (stdou
 	go web.Serve(listener)
 	t.Cleanup(func() { web.Close() })
 	var out, errs bytes.Buffer
-	l.app = &app{stdout: &out, stderr: &errs, stdin: bufio.NewReader(strings.NewReader(answers))}
+	l.app = newApp("", nil, &out, &errs)
+	l.stdin = bufio.NewReader(strings.NewReader(answers))
 	err = l.run(t.Context(), "try", nil)
 	return out.String(), errs.String(), err
 }
@@ -150,7 +151,7 @@ func TestConflictsSayWhatToDo(t *testing.T) {
 		t.Errorf("hints: %s", hints)
 	}
 	var out bytes.Buffer
-	(&app{stderr: &out}).report(e)
+	newApp("", nil, nil, &out).report(e)
 	if !strings.Contains(out.String(), "  /w/a: the same lines\n") {
 		t.Errorf("%s", out.String())
 	}

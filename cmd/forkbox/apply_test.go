@@ -33,7 +33,7 @@ func TestApplyArguments(t *testing.T) {
 		{"hunks and a path", []string{"x:2"}, []string{"/etc"}, forkbox.ApplySpec{
 			Selection: forkbox.Selection{Paths: forkbox.Strings{"/etc", real}}, Hunks: hunks(real, 2)}},
 	} {
-		l := &lander{app: &app{}, hunks: row.hunks}
+		l := &lander{app: new(app), hunks: row.hunks}
 		got, err := l.parse(at, row.args)
 		if err != nil || !reflect.DeepEqual(got, row.want) {
 			t.Errorf("%s: %+v, %v; want %+v", row.name, got, err, row.want)
@@ -42,13 +42,15 @@ func TestApplyArguments(t *testing.T) {
 }
 
 func TestApplyRefusesWhatMakesNoSense(t *testing.T) {
+	inJSON := new(app)
+	inJSON.json = true
 	for name, l := range map[string]*lander{
-		"conflict":  {app: &app{}, conflict: "mine"},
-		"no hunk":   {app: &app{}, hunks: []string{"file"}},
-		"hunk zero": {app: &app{}, hunks: []string{"file:0"}},
-		"no number": {app: &app{}, hunks: []string{"file:one"}},
-		"no file":   {app: &app{}, hunks: []string{":1"}},
-		"json":      {app: &app{json: true}, interactive: true},
+		"conflict":  {app: new(app), conflict: "mine"},
+		"no hunk":   {app: new(app), hunks: []string{"file"}},
+		"hunk zero": {app: new(app), hunks: []string{"file:0"}},
+		"no number": {app: new(app), hunks: []string{"file:one"}},
+		"no file":   {app: new(app), hunks: []string{":1"}},
+		"json":      {app: inJSON, interactive: true},
 	} {
 		if spec, err := l.parse(place{"/"}, nil); err == nil {
 			t.Errorf("%s: taken for %+v", name, spec)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
-	"golang.org/x/term"
 )
 
 // ttyMode says when a command gets a terminal.
@@ -93,26 +92,4 @@ func (at *attachment) files() (in, out, stderr *os.File) {
 		return in, os.Stderr, os.Stderr
 	}
 	return in, os.Stdout, os.Stderr
-}
-
-func terminalSize(f *os.File) forkbox.Size {
-	cols, rows, err := term.GetSize(int(f.Fd()))
-	if err != nil || cols <= 0 || rows <= 0 {
-		return forkbox.Size{Rows: 24, Cols: 80}
-	}
-	return forkbox.Size{Rows: uint16(rows), Cols: uint16(cols)}
-}
-
-// rawTerminal hands every key to the command's own terminal, ctrl-C included.
-// The function it returns puts the caller's back.
-func rawTerminal(in *os.File) (restore func()) {
-	if !isTerminal(in) {
-		return func() {}
-	}
-	fd := int(in.Fd())
-	was, err := term.MakeRaw(fd)
-	if err != nil {
-		return func() {}
-	}
-	return func() { term.Restore(fd, was) }
 }

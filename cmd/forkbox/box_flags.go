@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
@@ -98,4 +99,13 @@ func (f *boxFlags) allowed() []string {
 		}
 	}
 	return list
+}
+
+// asText is a directory, as long as it can go through the API.
+func asText(dir string) (string, error) {
+	if !utf8.ValidString(dir) {
+		return "", forkbox.Errorf(forkbox.Unsupported, "run a command in "+printable(dir), "the directory's name is not UTF-8").
+			Hint("choose another with -w DIR, and go there in the command: sh -c 'cd …'")
+	}
+	return dir, nil
 }

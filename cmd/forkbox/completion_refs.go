@@ -127,3 +127,13 @@ func (a *app) completeDiff(cmd *cobra.Command, args []string, word string) ([]st
 	}
 	return nil, cobra.ShellCompDirectiveDefault
 }
+
+// boxLetters are those of the names and ids of boxes.
+const boxLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+
+// namesSnapshot says whether an argument is BOX@SNAPSHOT and not a path:
+// node_modules/@types is one, and so is ./a@b.
+func namesSnapshot(arg string) bool {
+	box, snapshot, at := forkbox.SplitRef(arg)
+	return at && box != "" && strings.Trim(box, boxLetters) == "" && !strings.Contains(snapshot, "/")
+}

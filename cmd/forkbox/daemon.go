@@ -22,8 +22,7 @@ const daemonPatience = 10 * time.Second
 
 // startDaemon starts a daemon and waits until one listens: the one it started,
 // or another that was faster. The daemon's lock sees to it that only one stays.
-func (a *app) startDaemon(ctx context.Context, c *client.Client) error {
-	defer a.progress("starting the daemon")()
+func startDaemon(ctx context.Context, c *client.Client) error {
 	home := client.DefaultHome()
 	if err := makeHome(home); err != nil {
 		return err

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"os"
 	"strings"
-
-	"github.com/forkbox/forkbox"
 )
 
 // start tells a second side from the first path.
@@ -32,14 +30,4 @@ func (d *differ) namesBox(ctx context.Context, arg string) bool {
 	}
 	box, err := d.client().Box(ctx, arg)
 	return err == nil && (box.Name == arg || box.ID == arg)
-}
-
-// boxLetters are those of the names and ids of boxes.
-const boxLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
-
-// namesSnapshot says whether an argument is BOX@SNAPSHOT and not a path:
-// node_modules/@types is one, and so is ./a@b.
-func namesSnapshot(arg string) bool {
-	box, snapshot, at := forkbox.SplitRef(arg)
-	return at && box != "" && strings.Trim(box, boxLetters) == "" && !strings.Contains(snapshot, "/")
 }

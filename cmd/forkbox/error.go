@@ -13,12 +13,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exitStatus is an exit code to pass on without a word: a command's own, or
-// that of an error that has been reported already.
-type exitStatus int
-
-func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
-
 // exitCode reports err and says what to exit with.
 func (a *app) exitCode(verb *cobra.Command, err error) int {
 	var status exitStatus
@@ -108,18 +102,6 @@ func (a *app) each(refs []string, do func(ref string) error) error {
 	return nil
 }
 
-func unknownVerb(root *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	e := forkbox.Errorf(forkbox.Invalid, "understand the command line", "there is no verb %q", args[0])
-	root.SuggestionsMinimumDistance = 2
-	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
-		e.Hint("did you mean: %s", strings.Join(near, ", "))
-	}
-	return e.Hint("see: forkbox help")
-}
-
 // needs is like cobra's own, in our words.
 func needs(least int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
@@ -163,3 +145,6 @@ func between(least, most int, what string) cobra.PositionalArgs {
 		return needs(least, what)(cmd, args)
 	}
 }
+
+// someFailed is what fork exits with when not all children were made.
+const someFailed = exitStatus(1)

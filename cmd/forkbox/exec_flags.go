@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
@@ -77,15 +76,6 @@ func (f *execFlags) workdir() (string, error) {
 		return "", nil // this directory is gone; a box that has its own place does not mind
 	}
 	return "", forkbox.Errorf(forkbox.Invalid, "find the directory "+f.dir, "%w", err)
-}
-
-// asText is a directory, as long as it can go through the API.
-func asText(dir string) (string, error) {
-	if !utf8.ValidString(dir) {
-		return "", forkbox.Errorf(forkbox.Unsupported, "run a command in "+printable(dir), "the directory's name is not UTF-8").
-			Hint("choose another with -w DIR, and go there in the command: sh -c 'cd …'")
-	}
-	return dir, nil
 }
 
 func (f *execFlags) extraEnv() ([]string, error) {

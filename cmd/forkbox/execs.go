@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 
-	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
 	"github.com/spf13/cobra"
 )
@@ -37,20 +35,4 @@ func (a *app) execs(ctx context.Context, ref string) error {
 		return nil
 	}
 	return a.table(execsHead, func(w io.Writer) { writeExecs(w, list) })
-}
-
-const execsHead = "EXEC\tSTARTED\tENDED\tCOMMAND"
-
-func writeExecs(w io.Writer, execs []forkbox.Exec) {
-	for _, e := range execs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.ID, ago(e.Started), endedText(e), commandLine(e.Argv))
-	}
-}
-
-func endedText(e forkbox.Exec) string {
-	text := exitText(execExit(e))
-	if e.Detached {
-		text += ", detached"
-	}
-	return text
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/forkbox/forkbox"
 )
@@ -96,22 +95,6 @@ func peakText(e forkbox.Exit, r forkbox.Resource) string {
 func from(who string) string { return prefixed(" from ", who) }
 func by(who string) string   { return prefixed(" by ", who) }
 
-func prefixed(word, who string) string {
-	if who == "" {
-		return ""
-	}
-	return word + who
-}
-
-func because(why string) string { return prefixed(": ", why) }
-
-func orWord(word, other string) string {
-	if word == "" {
-		return other
-	}
-	return word
-}
-
 // figure is a measured value in the units of limits. Unlike a limit it may be
 // rounded: 63.9m, not 65432k.
 func figure(r forkbox.Resource, n int64) string {
@@ -120,16 +103,6 @@ func figure(r forkbox.Resource, n int64) string {
 		return roundBytes(n)
 	}
 	return forkbox.FormatLimit(r, n)
-}
-
-func roundBytes(n int64) string {
-	value, unit := float64(n), 0
-	for value >= 1023.95 && unit < len("kmgt") {
-		value /= 1024
-		unit++
-	}
-	text := strings.TrimSuffix(fmt.Sprintf("%.1f", value), ".0")
-	return text + "kmgt"[max(0, unit-1):unit]
 }
 
 // plainExit says whether an exit code tells all there is to tell.

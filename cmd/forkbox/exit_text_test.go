@@ -48,30 +48,3 @@ func TestExitTextOfATimeout(t *testing.T) {
 		t.Error(got, e.Exit.Limit)
 	}
 }
-
-// What a shell's user expects no words about.
-func TestUsualSignals(t *testing.T) {
-	for _, row := range []struct {
-		exit  forkbox.Exit
-		usual bool
-	}{
-		{forkbox.Exit{Cause: forkbox.CauseSignalled, Signal: "SIGINT", By: "user bob"}, true},
-		{forkbox.Exit{Cause: forkbox.CauseSignalled, Signal: "SIGSEGV"}, true},
-		{forkbox.Exit{Cause: forkbox.CauseSignalled, Signal: "SIGKILL", By: "user bob"}, false},
-		{forkbox.Exit{Cause: forkbox.CauseOOM, Signal: "SIGKILL"}, false},
-	} {
-		if usualSignal(row.exit) != row.usual {
-			t.Errorf("%+v", row.exit)
-		}
-	}
-}
-
-func TestRoundBytes(t *testing.T) {
-	for n, want := range map[int64]string{
-		0: "0", 1: "1", 1023: "1023", 1024: "1k", 1536: "1.5k", 1<<20 - 1: "1m", 64 << 20: "64m", 5 << 30: "5g", 3 << 40: "3t", 5000 << 40: "5000t",
-	} {
-		if got := roundBytes(n); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
-		}
-	}
-}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 
 	"github.com/forkbox/forkbox"
 	"github.com/spf13/cobra"
@@ -31,12 +30,6 @@ when all of it is, and not before.`,
 	}
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this `file`; - is stdout")
 	return cmd
-}
-
-// exported is the document of export --json.
-type exported struct {
-	File  string `json:"file"`
-	Bytes int64  `json:"bytes"`
 }
 
 func (a *app) export(ctx context.Context, ref, file string) error {
@@ -67,35 +60,4 @@ func (a *app) export(ctx context.Context, ref, file string) error {
 		a.say("%s: %s", printable(file), size(moved.done.Load()))
 	}
 	return nil
-}
-
-// writeWhole has write fill a file that appears under its name when it is
-// complete. Whatever was there before stays until then, and if it fails.
-func writeWhole(file string, write func(io.Writer) error) error {
-	op := "write " + printable(file)
-	target, special, err := writeTarget(file)
-	if err != nil {
-		return forkbox.Errorf(forkbox.Invalid, op, "%w", err)
-	}
-	if special { // a device or a pipe: nothing that a file could take the place of
-		f, err := os.OpenFile(target, os.O_WRONLY, 0)
-		if err != nil {
-			return forkbox.Errorf(forkbox.Invalid, op, "%w", err)
-		}
-		defer f.Close()
-		return write(f)
-	}
-	part, err := createPart(target)
-	if err != nil {
-		return forkbox.Errorf(forkbox.Invalid, op, "%w", err)
-	}
-	defer os.Remove(part.Name()) // in vain once it has its name
-	defer part.Close()
-	if err := write(part); err != nil {
-		return err
-	}
-	if err := part.Sync(); err != nil {
-		return forkbox.Wrap(op, err)
-	}
-	return forkbox.Wrap(op, os.Rename(part.Name(), target))
 }

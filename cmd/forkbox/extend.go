@@ -37,15 +37,3 @@ up already gets TIME from now on, and can be used again.`,
 		},
 	}
 }
-
-// endsText says when a box's time is up.
-func endsText(m *forkbox.Moment) string {
-	if m == nil {
-		return "does not end by itself"
-	}
-	left := untilMoment(*m)
-	if left <= 0 {
-		return "is past its time"
-	}
-	return "ends in " + spanText(left)
-}

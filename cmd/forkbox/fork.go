@@ -57,9 +57,6 @@ the box has published stay its own.`,
 	return cmd
 }
 
-// someFailed is what fork exits with when not all children were made.
-const someFailed = exitStatus(1)
-
 func (a *app) fork(ctx context.Context, ref string, req client.ForkRequest) error {
 	var made forkbox.Fork
 	err := a.inLine(ctx, "forking "+ref, req.Wish.Ticket, func(ctx context.Context) (err error) {

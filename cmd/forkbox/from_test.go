@@ -2,7 +2,6 @@ package main
 
 import (
 	"archive/tar"
-	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -127,78 +126,5 @@ func TestOpenArchiveSaysWhatIsWrong(t *testing.T) {
 		if _, err := openArchive(row.path, row.image); err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%+v: %v", row, err)
 		}
-	}
-}
-
-// TestWriteWhole: a file appears when it is complete; until then, and if it
-// fails, what was there stays and nothing is left beside it.
-func TestWriteWhole(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "out.tar")
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink("out.tar", link); err != nil {
-		t.Fatal(err)
-	}
-	broken := errors.New("broken")
-	if err := writeWhole(file, func(w io.Writer) error { io.WriteString(w, "half"); return broken }); !errors.Is(err, broken) {
-		t.Fatal(err)
-	}
-	expectFiles(t, dir, "link")
-	if err := writeWhole(file, func(w io.Writer) error { io.WriteString(w, "one"); expectMissing(t, file); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeWhole(link, func(w io.Writer) error { io.WriteString(w, "two"); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	expectFiles(t, dir, "link", "out.tar")
-	if text, _ := os.ReadFile(file); string(text) != "two" {
-		t.Errorf("%q", text)
-	}
-	if err := writeWhole(dir, func(io.Writer) error { return nil }); err == nil {
-		t.Error("a directory was written")
-	}
-	if err := writeWhole(os.DevNull, func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }); err != nil {
-		t.Error(err)
-	}
-	if info, err := os.Lstat(os.DevNull); err != nil || info.Mode().IsRegular() {
-		t.Errorf("%s was replaced: %v", os.DevNull, err)
-	}
-}
-
-func expectMissing(t *testing.T, file string) {
-	t.Helper()
-	if _, err := os.Lstat(file); err == nil {
-		t.Errorf("%s is there already", file)
-	}
-}
-
-func expectFiles(t *testing.T, dir string, want ...string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, entry := range entries {
-		got = append(got, entry.Name())
-	}
-	if strings.Join(got, " ") != strings.Join(want, " ") {
-		t.Errorf("there are %v, want %v", got, want)
-	}
-}
-
-func TestFlowText(t *testing.T) {
-	f := &flow{what: "importing x", total: 2_000_000}
-	if got := f.text(); got != "importing x" {
-		t.Error(got)
-	}
-	io.Copy(io.Discard, f.reader(bytes.NewReader(make([]byte, 1_000_000))))
-	if got := f.text(); got != "importing x, 1.0 MB of 2.0 MB" {
-		t.Error(got)
-	}
-	f.total = 0
-	f.writer(io.Discard).Write(make([]byte, 500_000))
-	if got := f.text(); got != "importing x, 1.5 MB" {
-		t.Error(got)
 	}
 }

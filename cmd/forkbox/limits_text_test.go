@@ -1,34 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
 )
-
-func TestOrdinal(t *testing.T) {
-	for n, want := range map[int]string{1: "1st", 2: "2nd", 3: "3rd", 4: "4th", 11: "11th", 12: "12th", 13: "13th", 21: "21st", 112: "112th", 123: "123rd"} {
-		if got := ordinal(n); got != want {
-			t.Errorf("%d: %s", n, got)
-		}
-	}
-}
-
-func TestSpanText(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		-time.Hour: "0s", 59 * time.Second: "59s", 5*time.Minute + 10*time.Second: "5m", 2 * time.Hour: "2h",
-		90 * time.Minute: "1h30m", 80 * time.Hour: "3d",
-	} {
-		if got := spanText(d); got != want {
-			t.Errorf("%s: %s, want %s", d, got, want)
-		}
-	}
-}
 
 func TestChangedLimits(t *testing.T) {
 	was := forkbox.Box{Policy: forkbox.Policy{
@@ -46,20 +25,6 @@ func TestChangedLimits(t *testing.T) {
 	}
 	if got := changedLimits(now, now); len(got) > 0 {
 		t.Errorf("%q", got)
-	}
-}
-
-func TestStateText(t *testing.T) {
-	soon, past := &forkbox.Moment{Time: time.Now().Add(5*time.Minute + 20*time.Second)}, &forkbox.Moment{Time: time.Now().Add(-time.Hour)}
-	for want, box := range map[string]forkbox.Box{
-		"running": {State: forkbox.Running},
-		"running, paused (disk limit of 5g reached), ends in 5m": {State: forkbox.Running, Paused: "disk limit of 5g reached", Ends: soon},
-		"stopped, is past its time, ttl":                         {State: forkbox.Stopped, Ends: past, Death: &forkbox.Exit{Cause: forkbox.CauseTTL}},
-		"stopped, oom-killed, stale":                             {State: forkbox.Stopped, Stale: "other", Death: &forkbox.Exit{Cause: forkbox.CauseOOM}},
-	} {
-		if got := stateText(box); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
 	}
 }
 
@@ -105,30 +70,6 @@ func TestStatsTable(t *testing.T) {
 		}
 	}
 	if got := pressureText(s.Now.Pressure); got != "memory 40%" {
-		t.Error(got)
-	}
-}
-
-// Doctor names what is not enforced, each with what would help.
-func TestHeldChecks(t *testing.T) {
-	checks := heldChecks(map[forkbox.Resource]forkbox.Holding{
-		forkbox.Memory: {How: forkbox.Enforced}, forkbox.Disk: {How: forkbox.Watched, Why: "no quotas", Hint: "make a pool"},
-	})
-	if len(checks) != 2 || checks[0].Status != forkbox.OK || !strings.Contains(checks[0].Detail, "memory") || strings.Contains(checks[0].Detail, "disk") {
-		t.Errorf("%+v", checks)
-	}
-	want := forkbox.Check{Name: "limit disk", Status: forkbox.Warn, Detail: "watched: no quotas", Remedy: "make a pool"}
-	if checks[1] != want {
-		t.Errorf("%+v", checks[1])
-	}
-}
-
-func TestPoolText(t *testing.T) {
-	pool := &client.Pool{File: "/h/pool.img", Size: 50 << 30, Used: 3 << 30, Free: 47 << 30, Allocated: 4 << 30}
-	if got := poolText(pool); got != "/h/pool.img 50g, 3g used, 47g free; the file takes 4g" {
-		t.Error(got)
-	}
-	if got := fmt.Sprint(poolText(nil)); !strings.Contains(got, "store init") {
 		t.Error(got)
 	}
 }

@@ -18,12 +18,12 @@ const liveEvery = 2 * time.Second
 
 // live draws something anew every two seconds. On a terminal it has the screen
 // for itself until q or ctrl-C; elsewhere one follows the other.
-func (a *app) live(ctx context.Context, draw func(context.Context, io.Writer) error) error {
+func (t *console) live(ctx context.Context, draw func(context.Context, io.Writer) error) error {
 	ctx, quit := context.WithCancel(ctx)
 	defer quit()
-	out := io.Writer(a.stdout)
-	if !a.json && isTerminal(a.stdout) {
-		s := openScreen(a.stdout)
+	out := io.Writer(t.stdout)
+	if !t.json && isTerminal(t.stdout) {
+		s := openScreen(t.stdout)
 		defer s.close()
 		go s.awaitQuit(quit)
 		out = s

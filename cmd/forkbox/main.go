@@ -14,6 +14,9 @@ import (
 	"path/filepath"
 )
 
+// release is set by the build: -ldflags "-X main.release=v1.2.3".
+var release string
+
 func main() { os.Exit(run(os.Args...)) }
 
 // run is main with the exit code returned, so that a test can be the binary.
@@ -23,7 +26,7 @@ func run(args ...string) int {
 	if len(args) > 0 && filepath.Base(args[0]) == initName {
 		return runInit()
 	}
-	return newApp(args).execute(context.Background())
+	return newApp(release, args, os.Stdout, os.Stderr).execute(context.Background())
 }
 
 // initName is what the provider calls this binary when it is to be the init of

@@ -20,7 +20,7 @@ func (a *app) manVerb() *cobra.Command {
 		Args:    alone(""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var page strings.Builder
-			writeManual(&page, cmd.Root())
+			writeManual(&page, cmd.Root(), a.version())
 			if a.json {
 				return a.printJSON(map[string]string{"name": "forkbox.1", "page": page.String()})
 			}
@@ -30,8 +30,8 @@ func (a *app) manVerb() *cobra.Command {
 	}
 }
 
-func writeManual(w io.Writer, root *cobra.Command) {
-	fmt.Fprintf(w, ".TH FORKBOX 1 \"\" %q\n.SH NAME\nforkbox \\- %s\n", "forkbox "+version(), roff(root.Short))
+func writeManual(w io.Writer, root *cobra.Command, version string) {
+	fmt.Fprintf(w, ".TH FORKBOX 1 \"\" %q\n.SH NAME\nforkbox \\- %s\n", "forkbox "+version, roff(root.Short))
 	fmt.Fprintf(w, ".SH DESCRIPTION\n%s\n.SH EXAMPLES\n.nf\n%s\n.fi\n.SH VERBS\n", roff(root.Long), roff(root.Example))
 	writeVerbs(w, root)
 	fmt.Fprintf(w, ".SH EXIT STATUS\nThat of the command that was run; 124 when its time ran out, 125 when forkbox itself failed, "+

@@ -57,12 +57,3 @@ func whoText(c forkbox.Conn) string {
 func decidedBy(c forkbox.Conn) string {
 	return orWord(ruleFrom(c.Rule), orWord(printable(c.Why), "-"))
 }
-
-// plainWord is printable for what stands among other words: with a space in it
-// a name could pass for more than one of them.
-func plainWord(text string) string {
-	if strings.ContainsAny(text, " \"'()") && printable(text) == text {
-		return fmt.Sprintf("%q", text)
-	}
-	return printable(text)
-}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
-	"strconv"
 	"strings"
 
 	"github.com/forkbox/forkbox"
@@ -67,29 +65,6 @@ func writeVerdict(w io.Writer, v forkbox.NetVerdict) {
 // requestText is what is asked for, where a single request is meant.
 func requestText(t forkbox.NetTarget) string {
 	return strings.TrimSpace(plainWord(t.Method) + " " + plainWord(t.Path))
-}
-
-// targetText reads "tcp a.example:443 (192.0.2.7)". The name came out of a box:
-// it must not look like another, nor like the next column.
-func targetText(t forkbox.NetTarget) string {
-	name, address := plainWord(t.Host), ""
-	if t.Addr.IsValid() {
-		address = t.Addr.String()
-	}
-	switch {
-	case name == "":
-		name, address = address, ""
-	case address != "":
-		address = " (" + address + ")"
-	}
-	if t.Port != 0 {
-		name = withPort(name, t.Port)
-	}
-	return strings.TrimSpace(plainWord(t.Proto) + " " + orWord(name, "?") + address)
-}
-
-func withPort(host string, port int) string {
-	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
 func ruleFrom(r forkbox.NetRule) string {

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
@@ -83,39 +80,4 @@ func writeRules(w io.Writer, rules []forkbox.NetRule) {
 		fmt.Fprintf(w, "%s\t%s\n", printable(r.Rule), printable(r.From))
 	}
 	fmt.Fprintln(w, "deny all else\tdefault")
-}
-
-// secretNames leaves out the placeholders: they say nothing to people.
-func secretNames(n forkbox.Network) string {
-	return printableList(slices.Sorted(maps.Keys(n.Secrets)))
-}
-
-func printableList(list []string) string { return printable(strings.Join(list, ", ")) }
-
-// netText is the network of a box in a word or two.
-func netText(b forkbox.Box) string {
-	var details []string
-	if b.Network.Preset != "" {
-		details = append(details, printable(b.Network.Preset))
-	}
-	if b.Network.Team != "" {
-		details = append(details, "team "+printable(b.Network.Team))
-	}
-	if b.Net != forkbox.NetPolicy || len(details) == 0 {
-		return printable(string(b.Net))
-	}
-	return string(b.Net) + " (" + strings.Join(details, ", ") + ")"
-}
-
-// netRowsOf is what `forkbox show` has of it.
-func netRowsOf(b forkbox.Box) [][2]string {
-	text := netText(b)
-	if b.Net == forkbox.NetPolicy {
-		text += "; its rules: forkbox net show " + b.Name
-	}
-	rows := [][2]string{{"network", text}, {"host ports", joinPorts(b.Network.HostPorts)}, {"secrets used", secretNames(b.Network)}}
-	for _, port := range b.Network.Ports {
-		rows = append(rows, [2]string{"published", portText(port)})
-	}
-	return rows
 }

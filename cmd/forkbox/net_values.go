@@ -77,14 +77,6 @@ func parsePort(text string) (int, error) {
 	return int(port), nil
 }
 
-func joinPorts(ports []int) string {
-	words := make([]string, len(ports))
-	for i, port := range ports {
-		words[i] = strconv.Itoa(port)
-	}
-	return strings.Join(words, ", ")
-}
-
 // secretsValue is a list of names of secrets.
 type secretsValue []string
 

@@ -9,7 +9,7 @@ import (
 )
 
 func (a *app) newVerb() *cobra.Command {
-	var flags boxFlags
+	var asked boxFlags
 	cmd := &cobra.Command{
 		Use:   "new [--name N] [--from FROM|--template T] [--net none|policy|host|team:NAME] [network] [--allow-secrets X]… [limits]",
 		Short: "Make a box: a clone of this machine to work in",
@@ -45,11 +45,11 @@ team (--net team:NAME) reach each other by name. With --net host it shares the h
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c := a.client()
 			defer c.Close()
-			req, err := flags.request(cmd.Context(), a, c)
+			req, err := asked.request(cmd.Context(), a, c)
 			if err != nil {
 				return err
 			}
-			flags.net.warn(a)
+			asked.net.warn(a)
 			var box forkbox.Box
 			err = a.inLine(cmd.Context(), "making a box", req.Wish.Ticket, func(ctx context.Context) error {
 				box, err = c.Create(ctx, req)
@@ -66,7 +66,7 @@ team (--net team:NAME) reach each other by name. With --net host it shares the h
 			return err
 		},
 	}
-	flags.add(a, cmd)
-	flags.limits.addForBox(cmd)
+	asked.add(a, cmd)
+	asked.limits.addForBox(cmd)
 	return cmd
 }

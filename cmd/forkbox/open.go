@@ -47,12 +47,12 @@ func (a *app) open(ctx context.Context, ref string, port int, browse bool) error
 	if _, err := fmt.Fprintln(a.stdout, url); err != nil || !browse {
 		return err
 	}
-	return a.browse(url)
+	return a.openBrowser(url)
 }
 
-// browse opens a browser where somebody sits at a desktop. Elsewhere the URL
+// openBrowser opens a browser where somebody sits at a desktop. Elsewhere the URL
 // that was printed has to do.
-func (a *app) browse(url string) error {
+func (a *app) openBrowser(url string) error {
 	desktop := os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
 	program, err := exec.LookPath("xdg-open")
 	if !desktop || err != nil || !isTerminal(a.stdout) {

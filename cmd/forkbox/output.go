@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,22 +13,34 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/forkbox/forkbox"
 	"golang.org/x/term"
 )
 
+// console is where a verb reads and writes, and how: its stdout is for data,
+// stderr for people.
+type console struct {
+	stdout io.Writer
+	stderr io.Writer
+	stdin  *bufio.Reader // of answers(), once something was asked
+	json   bool
+}
+
 // printJSON prints the one document of a verb.
-func (a *app) printJSON(doc any) error {
-	enc := json.NewEncoder(a.stdout)
+func (t *console) printJSON(doc any) error {
+	enc := json.NewEncoder(t.stdout)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(doc)
 }
 
 // say prints a line for people, on stderr.
-func (a *app) say(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
+func (t *console) say(format string, args ...any) { fmt.Fprintf(t.stderr, format+"\n", args...) }
 
 // table aligns columns. The rows are written by the caller, tab separated.
-func (a *app) table(head string, rows func(w io.Writer)) error { return tableTo(a.stdout, head, rows) }
+func (t *console) table(head string, rows func(w io.Writer)) error {
+	return tableTo(t.stdout, head, rows)
+}
 
 func tableTo(out io.Writer, head string, rows func(w io.Writer)) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -50,7 +63,7 @@ const (
 
 // paint colours text for stderr, where that is a terminal and NO_COLOR is not
 // set.
-func (a *app) paint(c colour, text string) string { return paintFor(a.stderr, c, text) }
+func (t *console) paint(c colour, text string) string { return paintFor(t.stderr, c, text) }
 
 func paintFor(w io.Writer, c colour, text string) string {
 	if !takesColour(w) {
@@ -68,23 +81,6 @@ func (c colour) paint(text string) string { return "\x1b[" + string(c) + "m" + t
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// size is how people read bytes.
-func size(n int64) string {
-	if n < 1000 {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	value, unit := float64(n)/1000, 0
-	for value >= 999.5 && unit < len("kMGTPE")-1 {
-		value /= 1000
-		unit++
-	}
-	format := "%.1f %cB"
-	if value >= 9.95 {
-		format = "%.0f %cB"
-	}
-	return fmt.Sprintf(format, value, "kMGTPE"[unit])
 }
 
 // ago is how people read times.
@@ -144,3 +140,5 @@ func shellWord(word string) string {
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
+
+func size(n int64) string { return forkbox.FormatSize(n) }

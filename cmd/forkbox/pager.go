@@ -18,7 +18,7 @@ var errSeenEnough = errors.New("the reader has seen enough")
 // paged is stdout through the caller's pager. The pager starts with the first
 // byte, so what fails or is empty never opens one.
 type paged struct {
-	*app
+	*console
 	command string // empty: straight to stdout
 	begin   func() // called before the first byte
 
@@ -29,9 +29,9 @@ type paged struct {
 }
 
 // page decides whether there is a pager: only for a terminal.
-func (a *app) page(off bool) *paged {
-	p := &paged{app: a, begin: func() {}}
-	if !off && isTerminal(a.stdout) {
+func (t *console) page(off bool) *paged {
+	p := &paged{console: t, begin: func() {}}
+	if !off && isTerminal(t.stdout) {
 		p.command = pagerCommand(os.LookupEnv)
 	}
 	return p

@@ -32,15 +32,15 @@ func TestPagerIsChosenAsGitDoes(t *testing.T) {
 	}
 }
 
-// output is a file that collects what an app and its children print.
-func output(t *testing.T) (*app, func() string) {
+// output is a file that collects what a console and its children print.
+func output(t *testing.T) (*console, func() string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	return &app{stdout: f, stderr: f}, func() string {
+	return &console{stdout: f, stderr: f}, func() string {
 		text, err := os.ReadFile(f.Name())
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +61,7 @@ func TestPagerGetsTheText(t *testing.T) {
 	} {
 		a, text := output(t)
 		begun := 0
-		p := &paged{app: a, command: command, begin: func() { begun++ }}
+		p := &paged{console: a, command: command, begin: func() { begun++ }}
 		p.Write([]byte("one\n"))
 		p.Write([]byte("two\n"))
 		p.close()
@@ -73,7 +73,7 @@ func TestPagerGetsTheText(t *testing.T) {
 
 func TestPagerThatIsLeftEarlyIsNoFailure(t *testing.T) {
 	a, text := output(t)
-	p := &paged{app: a, command: "head -n1", begin: func() {}}
+	p := &paged{console: a, command: "head -n1", begin: func() {}}
 	var err error
 	for range 1000 {
 		if _, err = p.Write(bytes.Repeat([]byte("line\n"), 1000)); err != nil {
@@ -94,7 +94,7 @@ func TestPagerThatIsLeftEarlyIsNoFailure(t *testing.T) {
 
 func TestNothingToPageStartsNoPager(t *testing.T) {
 	a, text := output(t)
-	p := &paged{app: a, command: "sh -c 'echo started'", begin: func() { t.Error("begun") }}
+	p := &paged{console: a, command: "sh -c 'echo started'", begin: func() { t.Error("begun") }}
 	p.close()
 	if text() != "" {
 		t.Errorf("%q", text())

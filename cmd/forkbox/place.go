@@ -133,8 +133,3 @@ func (p place) show(path string) string {
 	}
 	return path
 }
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}

@@ -78,7 +78,7 @@ func (p policies) short() (bool, string) {
 	for i, load := range p.loads(load) {
 		if kept := p.config.Reserve.Disk.Of(load.DiskTotal); load.DiskFree < kept {
 			where := []string{"the host", "the pool"}[i]
-			return true, where + " has " + size(load.DiskFree) + " of disk left and keeps " + size(kept) + " for itself"
+			return true, where + " has " + forkbox.FormatSize(load.DiskFree) + " of disk left and keeps " + forkbox.FormatSize(kept) + " for itself"
 		}
 	}
 	return false, ""

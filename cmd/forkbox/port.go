@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"strconv"
 	"strings"
 
 	"github.com/forkbox/forkbox"
@@ -110,14 +108,3 @@ func (a *app) unpublish(ctx context.Context, ref string, port forkbox.Port) erro
 	}
 	return a.printJSON(client.PortList{Ports: ports})
 }
-
-// publishedAt is where a port answers. One of a box at rest may not have been
-// given a number yet.
-func publishedAt(p forkbox.Port) string {
-	if p.Host == 0 {
-		return "chosen when the box starts"
-	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Host))
-}
-
-func portText(p forkbox.Port) string { return strconv.Itoa(p.Box) + " on " + publishedAt(p) }

@@ -9,24 +9,24 @@ import (
 
 // progress says what takes so long, on a terminal and after a second. The
 // function it returns takes the line away again.
-func (a *app) progress(what string) (done func()) {
-	return a.progressOf(func() string { return what })
+func (t *console) progress(what string) (done func()) {
+	return t.progressOf(func() string { return what })
 }
 
 // progressOf is progress for what has something new to say every second.
-func (a *app) progressOf(what func() string) (done func()) {
-	if a.json || !isTerminal(a.stderr) {
+func (t *console) progressOf(what func() string) (done func()) {
+	if t.json || !isTerminal(t.stderr) {
 		return func() {}
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		a.showProgress(what, stop)
+		t.showProgress(what, stop)
 	}()
 	return func() { close(stop); <-stopped }
 }
 
-func (a *app) showProgress(what func() string, stop <-chan struct{}) {
+func (t *console) showProgress(what func() string, stop <-chan struct{}) {
 	began := time.Now()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -35,10 +35,10 @@ func (a *app) showProgress(what func() string, stop <-chan struct{}) {
 		select {
 		case <-tick.C:
 			shown = true
-			fmt.Fprintf(a.stderr, "\r\x1b[K%s … %ds", what(), int(time.Since(began).Seconds()))
+			fmt.Fprintf(t.stderr, "\r\x1b[K%s … %ds", what(), int(time.Since(began).Seconds()))
 		case <-stop:
 			if shown {
-				fmt.Fprint(a.stderr, "\r\x1b[K")
+				fmt.Fprint(t.stderr, "\r\x1b[K")
 			}
 			return
 		}

@@ -50,18 +50,3 @@ func untilText(t time.Time) string {
 	}
 	return "in " + spanText(time.Until(t))
 }
-
-// spanText is a time to come as people read it.
-func spanText(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return "0s"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Round(time.Minute).Minutes()))
-	case d < 48*time.Hour:
-		return forkbox.FormatLimit(forkbox.TTL, int64(d.Round(time.Minute)))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}

@@ -167,3 +167,7 @@ func neverAsked(err error) bool {
 	return errors.As(err, &lost) && lost.Op == "dial" ||
 		errors.As(err, &e) && (e.Op == "start the daemon" || e.Op == "make the home of forkbox")
 }
+
+// merge has the words of a race file count as if they were flags, where no flag
+// says otherwise.
+func (f *raceFlags) merge(start forkbox.RaceStart) { f.box.merge(start) }

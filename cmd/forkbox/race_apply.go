@@ -35,7 +35,7 @@ The other flags are those of forkbox apply.`,
   forkbox race apply --dry-run fix
   forkbox race apply -i fix patch src/`,
 		Args:              needs(1, "a race: forkbox race apply RACE [APPROACH [PATH…]]"),
-		ValidArgsFunction: a.completeApproachThenPaths,
+		ValidArgsFunction: approaches{a}.completeThenPaths,
 		RunE:              func(cmd *cobra.Command, args []string) error { return l.run(cmd.Context(), args) },
 	}
 	l.add(cmd)

@@ -71,7 +71,7 @@ func (a *app) compareRace(ctx context.Context, ref, file string) error {
 func (a *app) racePage(ctx context.Context, ref string) (page.Page, error) {
 	c := a.client()
 	defer c.Close()
-	p := page.Page{Diffs: map[string][]forkbox.Change{}, Cut: map[string]bool{}, Made: time.Now(), Version: version()}
+	p := page.Page{Diffs: map[string][]forkbox.Change{}, Cut: map[string]bool{}, Made: time.Now(), Version: a.version()}
 	var err error
 	if p.Race, err = c.GetRace(ctx, ref); err != nil {
 		return p, err

@@ -26,34 +26,37 @@ func (a *app) completeRaces(most int) cobra.CompletionFunc {
 	}
 }
 
-// completeApproach offers a race, and then its approaches, the best first.
-func (a *app) completeApproach(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+// approaches completes the arguments that name a race and its approaches.
+type approaches struct{ *app }
+
+// complete offers a race, and then its approaches, the best first.
+func (a approaches) complete(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:
 		return a.completeRaces(1)(cmd, args, word)
 	case 1:
-		return a.approachNames(cmd.Context(), args[0]), noFiles | cobra.ShellCompDirectiveKeepOrder
+		return a.names(cmd.Context(), args[0]), noFiles | cobra.ShellCompDirectiveKeepOrder
 	}
 	return nil, noFiles
 }
 
-// completeApproachThenPaths goes on with files, as the shell does.
-func (a *app) completeApproachThenPaths(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+// completeThenPaths goes on with files, as the shell does.
+func (a approaches) completeThenPaths(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 1 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return a.completeApproach(cmd, args, word)
+	return a.complete(cmd, args, word)
 }
 
-// completeTwoApproaches offers files beside the second approach.
-func (a *app) completeTwoApproaches(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+// completeTwo offers files beside the second approach.
+func (a approaches) completeTwo(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 2 {
-		return a.approachNames(cmd.Context(), args[0]), cobra.ShellCompDirectiveDefault
+		return a.names(cmd.Context(), args[0]), cobra.ShellCompDirectiveDefault
 	}
-	return a.completeApproachThenPaths(cmd, args, word)
+	return a.completeThenPaths(cmd, args, word)
 }
 
-func (a *app) approachNames(ctx context.Context, race string) (names []string) {
+func (a approaches) names(ctx context.Context, race string) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, completionPatience)
 	defer cancel()
 	r, err := a.shyClient().GetRace(ctx, race)

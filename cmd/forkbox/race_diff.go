@@ -24,7 +24,7 @@ What checks and metrics wrote is not in it: an approach is what its steps left.`
   forkbox race diff --stat fix patch dep
   forkbox race diff fix patch --json | jq -r '.changes[].path'`,
 		Args:              needs(2, "a race and an approach: forkbox race diff RACE APPROACH [APPROACH2] [PATH…]"),
-		ValidArgsFunction: a.completeTwoApproaches,
+		ValidArgsFunction: approaches{a}.completeTwo,
 		RunE:              func(cmd *cobra.Command, args []string) error { return d.ofRace(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()

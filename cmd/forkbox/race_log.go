@@ -28,7 +28,7 @@ pipe everything that was kept is as it was written.
 With --json each piece is one document on a line of its own, the data in base64.`,
 		Example:           "  forkbox race log fix patch\n  forkbox race log -f fix patch\n  forkbox race log fix patch --json | jq -r '.data | @base64d'",
 		Args:              between(1, 2, "a race, and an approach of it: forkbox race log RACE [APPROACH]"),
-		ValidArgsFunction: a.completeApproach,
+		ValidArgsFunction: approaches{a}.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return l.run(cmd.Context(), args[0], append(args, "")[1])
 		},

@@ -62,7 +62,8 @@ func TestRaceQuestionIsAsked(t *testing.T) {
 	for answer, agreed := range map[string]bool{"y\n": true, "\n": false, "": false} {
 		for _, unjudged := range []bool{true, false} {
 			var said bytes.Buffer
-			l := &lander{app: &app{stderr: &said, stdin: bufio.NewReader(strings.NewReader(answer))}}
+			l := &lander{app: newApp("", nil, nil, &said)}
+			l.stdin = bufio.NewReader(strings.NewReader(answer))
 			q := &landQuestion{unconfirmed("h1").About("/w/hook", "a git hook"), unjudged}
 			var apply forkbox.RaceApply
 			if got := q.ask(l, &apply); got != agreed || apply.Unjudged != (agreed && unjudged) || apply.Yes != (agreed && !unjudged) {
@@ -81,7 +82,7 @@ func TestRaceQuestionIsAsked(t *testing.T) {
 // TestRaceApplyFlags are those of apply, but for a choice that a race cannot
 // keep.
 func TestRaceApplyFlags(t *testing.T) {
-	ours, theirs := (&app{}).raceApplyVerb(), (&app{}).applyVerb()
+	ours, theirs := new(app).raceApplyVerb(), new(app).applyVerb()
 	for _, name := range []string{"all", "hunks", "interactive", "dry-run", "message", "commit", "reviewed", "yes"} {
 		if ours.Flags().Lookup(name) == nil || theirs.Flags().Lookup(name) == nil {
 			t.Errorf("there is no --%s", name)
@@ -107,7 +108,7 @@ func TestRaceConflictAdvice(t *testing.T) {
 func TestDriftIsTold(t *testing.T) {
 	for _, drifted := range []bool{true, false} {
 		var out, said bytes.Buffer
-		l := &raceLander{lander: lander{app: &app{stdout: &out, stderr: &said}}}
+		l := &raceLander{lander: lander{app: newApp("", nil, &out, &said)}}
 		err := l.show(forkbox.RaceLanding{Approach: "a", Drifted: drifted}, forkbox.ApplySpec{DryRun: true})
 		if told := strings.Contains(said.String(), "reality has changed since"); err != nil || told != drifted {
 			t.Errorf("drifted %v: %q %v", drifted, said.String(), err)
@@ -117,7 +118,7 @@ func TestDriftIsTold(t *testing.T) {
 
 // TestEmptyRace: an unset variable does not change the newest race.
 func TestEmptyRace(t *testing.T) {
-	a := &app{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
+	a := newApp("", nil, new(bytes.Buffer), new(bytes.Buffer))
 	for name, verb := range map[string]*cobra.Command{"apply": a.raceApplyVerb(), "rerun": a.raceRerunVerb(), "cancel": a.raceCancelVerb()} {
 		verb.SetContext(t.Context())
 		if err := verb.RunE(verb, []string{""}); forkbox.CodeOf(err) != forkbox.Invalid || !strings.Contains(err.Error(), "is empty") {

@@ -49,20 +49,6 @@ func TestRaceMeasure(t *testing.T) {
 	}
 }
 
-func TestCellsAreCut(t *testing.T) {
-	for _, row := range []struct {
-		text string
-		room int
-		want string
-	}{
-		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"abc", 0, ""}, {"abc", 1, "…"}, {"日本", 4, "日本"}, {"日本", 3, "日…"}, {"日本", 2, "…"}, {"✓✗~", 3, "✓✗~"},
-	} {
-		if got := cutCells(row.text, row.room); got != row.want || cellsOf(got) > row.room {
-			t.Errorf("%q in %d is %q, not %q", row.text, row.room, got, row.want)
-		}
-	}
-}
-
 // someResult has all that a result can have.
 func someResult() forkbox.Race {
 	fast := []float64{1.1, 1.1, 1.1}
@@ -169,7 +155,7 @@ func TestSilence(t *testing.T) {
 
 func TestRaceExit(t *testing.T) {
 	var said bytes.Buffer
-	a := &app{stderr: &said}
+	a := newApp("", nil, nil, &said)
 	race := someResult()
 	if err := a.raceExit(race); err != nil {
 		t.Error(err)
@@ -196,7 +182,7 @@ func TestRaceExit(t *testing.T) {
 func flagsOf(t *testing.T, args ...string) (*raceFlags, *cobra.Command) {
 	t.Helper()
 	f, cmd := &raceFlags{}, &cobra.Command{}
-	f.add(&app{}, cmd)
+	f.add(new(app), cmd)
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}

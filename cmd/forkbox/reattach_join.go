@@ -15,14 +15,14 @@ func (r *reattachment) join(ctx context.Context, exec forkbox.Exec) (_ forkbox.E
 	stay, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
 	in, out := r.files()
-	stdio, err := openStdio(in, out, nil)
+	ours, err := openStdio(in, out, nil)
 	if err != nil {
 		return exec, false, forkbox.Wrap("set up stdio", err)
 	}
-	defer stdio.close()
-	stdio.keepPipes()
-	stdio.onDetach(leave)
-	theirs := stdio.box
+	defer ours.close()
+	ours.keepPipes()
+	ours.onDetach(leave)
+	theirs := ours.box
 	theirs.Last = in != nil && !isTerminal(in) // who types can come again
 	session, err := r.client.AttachExec(early, exec.Box, exec.ID, theirs)
 	if err != nil {
@@ -36,21 +36,21 @@ func (r *reattachment) join(ctx context.Context, exec forkbox.Exec) (_ forkbox.E
 		if isTerminal(os.Stdout) {
 			session.Resize(stay, size())
 		}
-		defer stdio.handKeys(in, session, signals, size)()
+		defer ours.handKeys(in, session, signals, size)()
 	default:
 		defer detachableLines(in)()
 	}
-	stdio.relay()
+	ours.relay()
 	signals.leaveOn(leave)
 	signals.forward(session, size, exec.TTY)
 	shown := r.showAll(stay, exec)
 	now, err := session.Wait(stay)
 	if errors.Is(err, context.Canceled) {
-		stdio.finish()
+		ours.finish()
 		return exec, true, nil
 	}
 	<-shown
-	stdio.finish()
+	ours.finish()
 	return now, false, err
 }
 

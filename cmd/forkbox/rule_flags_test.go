@@ -12,8 +12,7 @@ import (
 func parseNet(t *testing.T, args ...string) (*netFlags, error) {
 	t.Helper()
 	var f netFlags
-	a := newApp(nil)
-	a.stderr = io.Discard
+	a := newApp("", nil, io.Discard, io.Discard)
 	cmd := &cobra.Command{Use: "new"}
 	f.add(a, cmd, "")
 	return &f, cmd.ParseFlags(args)
@@ -56,40 +55,6 @@ func TestWhatIsAskedFor(t *testing.T) {
 		}
 		if got := f.mode(row.inherits); got != row.want {
 			t.Errorf("%v %v: %q", row.args, row.inherits, got)
-		}
-	}
-}
-
-func TestPublishedPort(t *testing.T) {
-	for text, want := range map[string]forkbox.Port{"3000": {Box: 3000}, "3000:80": {Box: 3000, Host: 80}, "1:65535": {Box: 1, Host: 65535}} {
-		if got, err := parsePublished(text); err != nil || got != want {
-			t.Errorf("%s: %+v %v", text, got, err)
-		}
-	}
-	for _, bad := range []string{"", ":", "0", "3000:0", "3000:", ":80", "65536", "-1", "+1", "0x50", "80/tcp", "1:2:3", " 80", "8 0"} {
-		if got, err := parsePublished(bad); forkbox.CodeOf(err) != forkbox.Invalid {
-			t.Errorf("%q: %+v %v", bad, got, err)
-		}
-	}
-}
-
-// TestRuleByEitherName: a rule is found by what it is about, although allow and
-// deny take different things for granted.
-func TestRuleByEitherName(t *testing.T) {
-	rules := []forkbox.NetRule{
-		{Rule: "allow a.example:443", From: "box"}, {Rule: "deny tcp:b.example", From: "box"}, {Rule: "allow b.example", From: "box"},
-		{Rule: "allow c.example", From: "preset open"}, {Rule: "deny a.example:443", From: "box"},
-	}
-	for text, want := range map[string][]string{
-		"a.example:443": {"allow a.example:443", "deny a.example:443"}, "deny a.example:443": {"deny a.example:443"},
-		"tcp:b.example": {"deny tcp:b.example", "allow b.example"}, "B.example.": {"allow b.example"}, "c.example": nil, "allow  c.example": nil,
-	} {
-		spellings, err := eitherRule(text)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-		}
-		if got := ownRules(rules, spellings); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %q", text, got)
 		}
 	}
 }

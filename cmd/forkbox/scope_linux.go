@@ -14,7 +14,7 @@ import (
 func inScope(daemon *exec.Cmd) *exec.Cmd {
 	manager := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd", "private")
 	tool, err := exec.LookPath("systemd-run")
-	if os.Geteuid() == 0 || err != nil || os.Getenv("XDG_RUNTIME_DIR") == "" || !exists(manager) || belowManager() {
+	if os.Geteuid() == 0 || err != nil || os.Getenv("XDG_RUNTIME_DIR") == "" || !listens(manager) || belowManager() {
 		return nil
 	}
 	self, err := os.Executable()
@@ -32,4 +32,9 @@ func inScope(daemon *exec.Cmd) *exec.Cmd {
 func belowManager() bool {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	return err == nil && strings.Contains(string(text), "/user@")
+}
+
+func listens(socket string) bool {
+	_, err := os.Lstat(socket)
+	return err == nil
 }

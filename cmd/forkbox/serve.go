@@ -1,26 +1,15 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"log/slog"
-	"net"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"runtime"
-	"strconv"
-	"syscall"
 	"time"
 
-	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
-	"github.com/forkbox/forkbox/internal/server"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) serveVerb() *cobra.Command {
-	d := &daemon{app: a, home: client.DefaultHome(), socket: client.DefaultSocket()}
+	d := &daemon{version: a.version(), home: client.DefaultHome(), socket: client.DefaultSocket()}
 	cmd := &cobra.Command{
 		Use:   "serve [--idle D]",
 		Short: "Run the daemon in the foreground",
@@ -42,6 +31,7 @@ Boxes and their commands outlive the daemon; the next one finds them.`,
 			if !d.onDemand && !cmd.Flags().Changed("idle") {
 				d.idle = 0
 			}
+			d.stderr, d.text = a.stderr, isTerminal(a.stderr) && !a.json
 			return d.run(cmd.Context())
 		},
 	}
@@ -56,128 +46,4 @@ func defaultIdle() time.Duration {
 		return d
 	}
 	return 5 * time.Minute
-}
-
-// daemon is one run of serve.
-type daemon struct {
-	*app
-	home, socket string
-	idle         time.Duration
-	onDemand     bool
-}
-
-// heldLock is never let go of: that is the kernel's to do when the process has
-// ended. A successor that attached to boxes while this one still watched them
-// would look to it like a box that broke.
-var heldLock *os.File
-
-func (d *daemon) run(ctx context.Context) error {
-	runtime.GOMAXPROCS(runtime.NumCPU())
-	tuneHeap()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	log, err := d.logger()
-	if err != nil {
-		return err
-	}
-	if err := makeHome(d.home); err != nil {
-		return err
-	}
-	if heldLock, err = d.lock(ctx); heldLock == nil || err != nil {
-		return err
-	}
-	engine, closer, err := newEngine(ctx, d.home, log)
-	if err != nil {
-		return err
-	}
-	defer closer.Close()
-	return d.serve(ctx, engine, log)
-}
-
-// lock makes this the one daemon of its home. It returns nothing when another
-// is and that is fine.
-func (d *daemon) lock(ctx context.Context) (*os.File, error) {
-	path := filepath.Join(d.home, "daemon.lock")
-	c := d.shyClient()
-	listening := func() bool { return !d.onDemand || c.Ping(ctx) == nil }
-	f, err := lockUnless(ctx, path, listening)
-	switch {
-	case errors.Is(err, errLocked) && d.onDemand:
-		return nil, nil
-	case errors.Is(err, errLocked):
-		return nil, forkbox.Errorf(forkbox.Busy, "serve", "a daemon runs already for %s%s", d.home, d.runningPID())
-	case err != nil:
-		return nil, forkbox.Wrap("lock "+path, err)
-	}
-	return f, nil
-}
-
-func (d *daemon) runningPID() string {
-	text, err := os.ReadFile(d.pidFile())
-	if err != nil {
-		return ""
-	}
-	return " (pid " + string(text[:max(0, len(text)-1)]) + ")"
-}
-
-func (d *daemon) pidFile() string { return filepath.Join(d.home, "daemon.pid") }
-
-func (d *daemon) serve(ctx context.Context, engine server.Engine, log *slog.Logger) error {
-	l, err := d.listen()
-	if err != nil {
-		return forkbox.Wrap("listen on "+d.socket, err)
-	}
-	unlink := func() { os.Remove(d.socket) }
-	defer os.Remove(d.pidFile()) // after the socket: whoever waits for the end looks at this one
-	defer unlink()
-	if err := os.WriteFile(d.pidFile(), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
-		return forkbox.Wrap("serve", err)
-	}
-	log.Info("listening", "socket", d.socket, "pid", os.Getpid(), "version", version())
-	s := server.New(server.Config{
-		Engine: engine, Vault: vaultOf(engine), Log: log, Version: version(), IdleAfter: d.idle, Retire: unlink,
-	})
-	return forkbox.Wrap("serve", s.Serve(ctx, l))
-}
-
-// vaultOf is where the secrets of an engine's users are kept, if it has one.
-func vaultOf(engine server.Engine) server.Vault {
-	if keeper, ok := engine.(interface{ Vault() server.Vault }); ok {
-		return keeper.Vault()
-	}
-	return nil
-}
-
-// listen is called with the lock held: a socket that is there is stale.
-func (d *daemon) listen() (net.Listener, error) {
-	if err := client.CheckSocketDir(filepath.Dir(d.socket)); err != nil {
-		return nil, err
-	}
-	if info, err := os.Lstat(d.socket); err == nil {
-		if info.Mode()&os.ModeSocket == 0 {
-			return nil, forkbox.Errorf(forkbox.Exists, "listen on "+d.socket, "it is not a socket")
-		}
-		if err := os.Remove(d.socket); err != nil {
-			return nil, err
-		}
-	}
-	short, release, err := client.ShortSocketPath(d.socket)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: short})
-	if err != nil {
-		return nil, err
-	}
-	l.SetUnlinkOnClose(false) // by then the name may not lead here any more
-	mode := os.FileMode(0o600)
-	if os.Geteuid() == 0 {
-		mode = 0o666
-	}
-	if err := os.Chmod(d.socket, mode); err != nil {
-		l.Close()
-		return nil, err
-	}
-	return l, nil
 }

@@ -17,7 +17,7 @@ func (d *daemon) logger() (*slog.Logger, error) {
 		}
 	}
 	options := &slog.HandlerOptions{Level: level}
-	if isTerminal(d.stderr) && !d.json {
+	if d.text {
 		return slog.New(slog.NewTextHandler(d.stderr, options)), nil
 	}
 	return slog.New(slog.NewJSONHandler(d.stderr, options)), nil

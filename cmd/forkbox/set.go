@@ -100,5 +100,3 @@ func howNote(rule forkbox.Rule) string {
 	}
 	return "  (" + howText(rule) + ")"
 }
-
-func howText(rule forkbox.Rule) string { return string(rule.How) + because(printable(rule.Why)) }

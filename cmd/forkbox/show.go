@@ -100,7 +100,3 @@ func writeBox(w io.Writer, b shownBox) {
 		}
 	}
 }
-
-func staleText(b forkbox.Box) string {
-	return printable(b.Stale) + "; bring it up to date: forkbox sync " + b.Name
-}

@@ -121,13 +121,3 @@ func standsOn(box forkbox.Box, s forkbox.Snapshot) string {
 	}
 	return ""
 }
-
-func messageText(s forkbox.Snapshot) string {
-	switch {
-	case !s.Auto:
-		return printable(s.Message)
-	case s.Message == "":
-		return "(automatic)"
-	}
-	return "(automatic) " + printable(s.Message)
-}

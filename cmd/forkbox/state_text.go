@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -40,3 +42,49 @@ func diedOfLimit(exit *forkbox.Exit) bool {
 	}
 	return false
 }
+
+// endsText says when a box's time is up.
+func endsText(m *forkbox.Moment) string {
+	if m == nil {
+		return "does not end by itself"
+	}
+	left := untilMoment(*m)
+	if left <= 0 {
+		return "is past its time"
+	}
+	return "ends in " + spanText(left)
+}
+
+// spanText is a time to come as people read it.
+func spanText(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "0s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Round(time.Minute).Minutes()))
+	case d < 48*time.Hour:
+		return forkbox.FormatLimit(forkbox.TTL, int64(d.Round(time.Minute)))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+func howText(rule forkbox.Rule) string { return string(rule.How) + because(printable(rule.Why)) }
+
+func staleText(b forkbox.Box) string {
+	return printable(b.Stale) + "; bring it up to date: forkbox sync " + b.Name
+}
+
+func messageText(s forkbox.Snapshot) string {
+	switch {
+	case !s.Auto:
+		return printable(s.Message)
+	case s.Message == "":
+		return "(automatic)"
+	}
+	return "(automatic) " + printable(s.Message)
+}
+
+// removedText is what stands for a parent that is gone.
+const removedText = "(removed)"

@@ -1,16 +1,8 @@
 package main
 
-import (
-	"fmt"
-	"strings"
+import "github.com/forkbox/forkbox"
 
-	"github.com/forkbox/forkbox"
-)
-
-const (
-	shownDeletions = 20
-	shownOthers    = 5
-)
+const shownOthers = 5
 
 // glance keeps the few changes of one scope that a summary shows, out of any
 // number.
@@ -73,38 +65,10 @@ func (r *runner) showSome(look glance, count forkbox.Count) {
 
 func (r *runner) showFew(changes []forkbox.Change, total int, what string) {
 	at := here()
-	for _, change := range changes {
-		r.say("  %s", changeLine(r.stderr, at, change))
+	for _, c := range changes {
+		r.say("  %s", changeLine(r.stderr, at, c))
 	}
 	if more := total - len(changes); more > 0 {
 		r.say("  and %d more %s", more, what)
 	}
-}
-
-// countByKind reads "2 deleted, 1 modified, 3 added".
-func countByKind(s forkbox.Count) string {
-	var parts []string
-	for _, row := range []struct {
-		n    int
-		what string
-	}{
-		{s.Deleted, "deleted"}, {s.Modified, "modified"}, {s.Added, "added"}, {s.Renamed, "renamed"},
-		{s.Mode, "with new mode or owner"}, {s.Type, "of another type"}, {s.Linked, "linked"},
-	} {
-		if row.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", row.n, row.what))
-		}
-	}
-	if len(parts) == 0 {
-		return "nothing changed"
-	}
-	return strings.Join(parts, ", ")
-}
-
-// inBrackets is what package managers did, if they did anything.
-func inBrackets(packages []string) string {
-	if len(packages) == 0 {
-		return ""
-	}
-	return " (" + printable(strings.Join(packages, ", ")) + ")"
 }

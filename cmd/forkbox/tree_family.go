@@ -6,9 +6,6 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// removedText is what stands for a parent that is gone.
-const removedText = "(removed)"
-
 // pedigree knows who came from what. Every box, snapshot and template is one
 // branch, found by its id.
 type pedigree struct {

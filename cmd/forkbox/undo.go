@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/forkbox/forkbox"
@@ -166,4 +167,9 @@ func areAs(n int) string {
 		return "1 path is"
 	}
 	return fmt.Sprintf("%d paths are", n)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -1,15 +1,16 @@
 package main
 
 import (
+	"io"
 	"testing"
 )
 
 // TestVerbsAreWhatTheyAreCalled: a verb that is made alone is found by its name,
 // and is the same as among all others.
 func TestVerbsAreWhatTheyAreCalled(t *testing.T) {
-	all := newApp([]string{"forkbox"}).root()
+	all := newApp("", []string{"forkbox"}, io.Discard, io.Discard).root()
 	n := 0
-	for _, group := range newApp(nil).verbs() {
+	for _, group := range newApp("", nil, io.Discard, io.Discard).verbs() {
 		for _, v := range group.list {
 			n++
 			among, _, err := all.Find([]string{v.name})
@@ -18,7 +19,7 @@ func TestVerbsAreWhatTheyAreCalled(t *testing.T) {
 				continue
 			}
 			for _, args := range [][]string{{"forkbox", v.name}, {"forkbox", "--json", v.name, "x"}} {
-				alone, _, err := newApp(args).root().Find([]string{v.name})
+				alone, _, err := newApp("", args, io.Discard, io.Discard).root().Find([]string{v.name})
 				if err != nil || alone.UsageString() != among.UsageString() || alone.GroupID != among.GroupID {
 					t.Errorf("%q is not the same alone: %v", args, err)
 				}
@@ -33,12 +34,12 @@ func TestVerbsAreWhatTheyAreCalled(t *testing.T) {
 // TestOnlyWhatIsNeededIsMade, and everything for who asks about everything.
 func TestOnlyWhatIsNeededIsMade(t *testing.T) {
 	for _, args := range [][]string{{}, {"forkbox"}, {"forkbox", "--help"}, {"forkbox", "help", "run"}, {"forkbox", "man"}, {"forkbox", "nosuch"}, {"forkbox", "__complete", "r"}, {"forkbox", "list"}} {
-		if n := len(newApp(args).root().Commands()); n < 40 {
+		if n := len(newApp("", args, io.Discard, io.Discard).root().Commands()); n < 40 {
 			t.Errorf("%q has %d verbs", args, n)
 		}
 	}
 	for _, args := range [][]string{{"forkbox", "run", "--", "man"}, {"forkbox", "--json", "ls"}, {"forkbox", "race", "ls"}} {
-		if n := len(newApp(args).root().Commands()); n != 1 {
+		if n := len(newApp("", args, io.Discard, io.Discard).root().Commands()); n != 1 {
 			t.Errorf("%q has %d verbs", args, n)
 		}
 	}

@@ -3,9 +3,12 @@ package main
 import (
 	"crypto/rand"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/forkbox/forkbox"
 )
 
 // writeTarget is where a file that is to be written really lies: a link to it
@@ -33,4 +36,41 @@ func createPart(target string) (*os.File, error) {
 	dir, base := filepath.Split(target)
 	name := filepath.Join(dir, "."+base+"."+rand.Text()[:8]+".part")
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+}
+
+// exported is the document of export --json.
+type exported struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+}
+
+// writeWhole has write fill a file that appears under its name when it is
+// complete. Whatever was there before stays until then, and if it fails.
+func writeWhole(file string, write func(io.Writer) error) error {
+	op := "write " + printable(file)
+	target, special, err := writeTarget(file)
+	if err != nil {
+		return forkbox.Errorf(forkbox.Invalid, op, "%w", err)
+	}
+	if special { // a device or a pipe: nothing that a file could take the place of
+		f, err := os.OpenFile(target, os.O_WRONLY, 0)
+		if err != nil {
+			return forkbox.Errorf(forkbox.Invalid, op, "%w", err)
+		}
+		defer f.Close()
+		return write(f)
+	}
+	part, err := createPart(target)
+	if err != nil {
+		return forkbox.Errorf(forkbox.Invalid, op, "%w", err)
+	}
+	defer os.Remove(part.Name()) // in vain once it has its name
+	defer part.Close()
+	if err := write(part); err != nil {
+		return err
+	}
+	if err := part.Sync(); err != nil {
+		return forkbox.Wrap(op, err)
+	}
+	return forkbox.Wrap(op, os.Rename(part.Name(), target))
 }

@@ -8,27 +8,27 @@ import (
 
 // merge has the words of a race file count as if they were flags, where no flag
 // says otherwise.
-func (f *raceFlags) merge(start forkbox.RaceStart) {
-	if f.box.from == "" && f.box.template == "" {
-		f.box.from, f.box.template = start.From, start.Template
+func (f *boxFlags) merge(start forkbox.RaceStart) {
+	if f.from == "" && f.template == "" {
+		f.from, f.template = start.From, start.Template
 	}
-	f.box.hidden = append(f.box.hidden, start.AllowSecrets...)
+	f.hidden = append(f.hidden, start.AllowSecrets...)
 	f.mergeLimits(start.Wish)
-	f.box.net.merge(start.Net, start.NetWish)
+	f.net.merge(start.Net, start.NetWish)
 }
 
-func (f *raceFlags) mergeLimits(wish forkbox.Wish) {
+func (f *boxFlags) mergeLimits(wish forkbox.Wish) {
 	limits := maps.Clone(wish.Limits)
 	if limits == nil {
 		limits = forkbox.Limits{}
 	}
-	maps.Copy(limits, f.box.limits.limits)
-	f.box.limits.limits = limits
-	if f.box.limits.effort == "" && wish.BestEffort {
-		f.box.limits.effort = "best-effort"
+	maps.Copy(limits, f.limits.limits)
+	f.limits.limits = limits
+	if f.limits.effort == "" && wish.BestEffort {
+		f.limits.effort = "best-effort"
 	}
-	if f.box.limits.priority == "" {
-		f.box.limits.priority = limitPriority(wish.Priority)
+	if f.limits.priority == "" {
+		f.limits.priority = limitPriority(wish.Priority)
 	}
 }
 
