@@ -1,3 +1,8 @@
+// Package cli is the command line: the table of verbs, help, the manual,
+// completion. A noun's verbs are in the package of that name below it; what they
+// share is in app (the client, errors, completion), flags (what is asked of a
+// new box), describe (the words for boxes, exits and networks), terminal (all
+// that is drawn or asked) and stdio (terminals and pipes of commands).
 package cli
 
 import (

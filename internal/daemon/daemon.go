@@ -1,3 +1,5 @@
+// Package daemon is what `forkbox serve` runs: it wires ledger, provider, engine
+// and server, and serves until it is told to end or has nothing to do.
 package daemon
 
 import (

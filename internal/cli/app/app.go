@@ -1,3 +1,5 @@
+// Package app is what the verbs share: the arguments, the client and the daemon
+// that it starts, errors and exit codes, completion of names.
 package app
 
 import (

@@ -1,3 +1,4 @@
+// Package box has the verbs that make, show, start, stop and remove boxes.
 package box
 
 import (

@@ -1,3 +1,5 @@
+// Package change has the verbs that review what a box changed, land it and take
+// that back.
 package change
 
 import (

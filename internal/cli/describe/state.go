@@ -1,3 +1,5 @@
+// Package describe has the words for what several nouns show: the state of a
+// box, how a command ended, what a network is.
 package describe
 
 import (

@@ -1,3 +1,5 @@
+// Package exec has the verbs that run commands in boxes, and that look after
+// those that run.
 package exec
 
 import (

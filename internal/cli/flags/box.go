@@ -1,3 +1,5 @@
+// Package flags is what is asked of a box that is made: flags, the project's
+// forkbox.yaml, and what it is made from.
 package flags
 
 import (

@@ -1,3 +1,4 @@
+// Package limits has the verbs for what boxes may use, and do use.
 package limits
 
 import (

@@ -1,3 +1,4 @@
+// Package network has the verbs for what a box reaches, and is reached by.
 package network
 
 import (

@@ -1,3 +1,5 @@
+// Package place is where the caller stands: what paths on the command line mean,
+// and how paths are shown.
 package place
 
 import (

@@ -1,3 +1,4 @@
+// Package race has the verbs of races, and the board that a race is watched on.
 package race
 
 import (

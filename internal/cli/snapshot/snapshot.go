@@ -1,3 +1,4 @@
+// Package snapshot has the verbs that save, fork, export and share boxes.
 package snapshot
 
 import (

@@ -1,3 +1,4 @@
+// Package store has the verbs for what boxes are kept in, and its health.
 package store
 
 import (

@@ -1,3 +1,6 @@
+// Package terminal is where the command line reads and writes: tables, colour,
+// progress, questions, the pager, sizes, printable text, JSON. It knows nothing
+// of boxes.
 package terminal
 
 import (

@@ -1,3 +1,5 @@
+// Package launch starts a daemon where none listens. It also has what both sides
+// of a start agree on: the home, and the lock that makes it one daemon.
 package launch
 
 import (
