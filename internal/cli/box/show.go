@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/describe"
+	"github.com/forkbox/forkbox/internal/cli/flags"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 	"github.com/spf13/cobra"
 )
@@ -102,4 +104,127 @@ func writeBox(w io.Writer, b shownBox) {
 			fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
 		}
 	}
+}
+
+// gatherBox gathers what show tells of a box.
+func gatherBox(ctx context.Context, c *client.Client, ref string) (shown shownBox, err error) {
+	if shown.Box, err = c.Box(ctx, ref); err != nil {
+		return shown, err
+	}
+	if shown.Execs, err = c.Execs(ctx, shown.ID); err != nil {
+		return shown, err
+	}
+	if shown.Snapshots, err = c.Snapshots(ctx, shown.ID); err != nil {
+		return shown, err
+	}
+	if shown.Snapshots == nil {
+		shown.Snapshots = []forkbox.Snapshot{}
+	}
+	if shown.Parent == "" {
+		return shown, nil
+	}
+	family, err := c.Family(ctx)
+	if err == nil {
+		shown.Origin = originName(family, shown.Box)
+	}
+	return shown, err
+}
+
+// originName is what a box was forked from: BOX@SNAPSHOT, or a template.
+func originName(family forkbox.Family, box forkbox.Box) string {
+	for _, s := range family.Snapshots {
+		if s.ID == box.Parent {
+			return s.BoxName + "@" + s.Name
+		}
+	}
+	for _, t := range family.Templates {
+		if t.ID == box.Parent {
+			return "template " + t.Name
+		}
+	}
+	return describe.Removed
+}
+
+func baseText(base forkbox.Base) string {
+	text := base.Kind
+	if base.Name != "" {
+		text += " " + terminal.Printable(base.Name)
+	}
+	if base.Fence.Equal(forkbox.NeverFenced) {
+		return text + ", with changes made on another"
+	}
+	return text + ", " + terminal.Ago(base.Fence)
+}
+
+// standsOnText is the snapshot of its own that a box stands on.
+func standsOnText(b shownBox) string {
+	for _, s := range b.Snapshots {
+		if s.ID == b.At {
+			return "@" + terminal.Printable(s.Name)
+		}
+	}
+	return ""
+}
+
+func snapshotsText(b shownBox) string {
+	if len(b.Snapshots) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d; see: forkbox snapshots %s", len(b.Snapshots), b.Name)
+}
+
+// storeText is how a box's files are kept, and in how many layers.
+func storeText(box forkbox.Box) string {
+	if len(box.Layers) == 0 {
+		return box.Store
+	}
+	text := terminal.Plural(len(box.Layers), "layer") + " below its own"
+	if box.Store == "" {
+		return text
+	}
+	return box.Store + ", " + text
+}
+
+// showPolicy lists the limits that hold, if any.
+func showPolicy(a *app.App, policy forkbox.Policy) error {
+	if len(policy) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.Stdout)
+	return a.Table("LIMIT\tVALUE\tFROM\tHOW", func(w io.Writer) { writePolicy(w, policy) })
+}
+
+func writePolicy(w io.Writer, policy forkbox.Policy) {
+	for _, r := range forkbox.Resources {
+		if rule, has := policy[r]; has {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r, forkbox.FormatLimit(r, rule.Value), terminal.Printable(rule.From), describe.How(rule))
+		}
+	}
+}
+
+// wouldLimit shows what a box would get that is made here.
+func wouldLimit(ctx context.Context, a *app.App) error {
+	wish, err := flags.WithProject(forkbox.Wish{BestEffort: true}) // it only shows what holds, and how
+	if err != nil {
+		return err
+	}
+	policy, err := a.Client().Policy(ctx, wish)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.PrintJSON(client.PolicyDocument{Policy: policy})
+	}
+	if len(policy) == 0 {
+		a.Say("a box would have no limits")
+		return nil
+	}
+	return a.Table("LIMIT\tVALUE\tFROM\tHOW", func(w io.Writer) { writePolicy(w, policy) })
+}
+
+func deathText(death *forkbox.Exit) string {
+	if death == nil {
+		return ""
+	}
+	return describe.Exit(death)
 }

@@ -6,10 +6,14 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"strings"
 	"sync"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/cli/app"
+	"github.com/forkbox/forkbox/internal/cli/describe"
 	"github.com/forkbox/forkbox/internal/cli/place"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 	"github.com/spf13/cobra"
@@ -131,4 +135,82 @@ func (d *Differ) listing(out *bufio.Writer) listing {
 		return &patchList{out: out, at: d.at, colour: terminal.TakesColour(d.Stdout) && !d.Raw, terminal: terminal.IsTerminal(d.Stdout) && !d.Raw}
 	}
 	return &changeList{out: out, tty: d.Stdout, at: d.at}
+}
+
+// tellRest says on stderr what was not listed: nothing is hidden silently, and
+// nothing gets into a pipe.
+func (d *Differ) tellRest(spec forkbox.DiffSpec, s forkbox.Summary) {
+	if s.RenamesSkipped {
+		d.Say("note: there are too many changes to look for moved files")
+	}
+	for _, line := range restLines(spec, s) {
+		d.Say("%s", line)
+	}
+}
+
+func restLines(spec forkbox.DiffSpec, s forkbox.Summary) []string {
+	listed := s.Total
+	everything := s.Workspace.Total + s.System.Total + s.Noise.Total
+	switch {
+	case spec.All && len(spec.Paths) == 0:
+		return nothingAtAll(listed)
+	case len(spec.Paths) > 0:
+		if everything > listed {
+			return append(nothingAtAll(listed), wholeBox(s))
+		}
+		return nothingAtAll(listed)
+	}
+	var parts []string
+	if s.System.Total > 0 {
+		parts = append(parts, "system: "+terminal.Plural(s.System.Total, "change")+describe.InBrackets(s.Packages))
+	}
+	if s.Noise.Total > 0 {
+		parts = append(parts, "noise: "+terminal.Plural(s.Noise.Total, "change"))
+	}
+	if len(parts) == 0 {
+		return nothingAtAll(listed)
+	}
+	line := strings.Join(append(parts, "--all shows them"), "   ")
+	if listed == 0 {
+		return []string{"nothing changed in the workspace", line}
+	}
+	return []string{line}
+}
+
+func nothingAtAll(listed int) []string {
+	if listed == 0 {
+		return []string{"nothing changed"}
+	}
+	return nil
+}
+
+// wholeBox is for a list of some paths only.
+func wholeBox(s forkbox.Summary) string {
+	return fmt.Sprintf("in the whole box: %s in the workspace, %d in the system, %d noise",
+		terminal.Plural(s.Workspace.Total, "change"), s.System.Total, s.Noise.Total)
+}
+
+// start tells a second side from the first path.
+func (d *Differ) start(ctx context.Context, args []string) error {
+	ref, rest := args[0], args[1:]
+	if len(rest) > 0 && (app.NamesSnapshot(rest[0]) || d.namesBox(ctx, rest[0])) {
+		if d.Against != "" {
+			return errors.New("--against and a second box exclude each other")
+		}
+		// It reads from the first to the second: the second is what is looked at.
+		d.Against, ref, rest = ref, rest[0], rest[1:]
+	}
+	return d.Run(ctx, ref, rest)
+}
+
+// namesBox says whether an argument is the name of a box, and of nothing here.
+func (d *Differ) namesBox(ctx context.Context, arg string) bool {
+	if arg == "" || strings.Trim(arg, app.BoxLetters) != "" {
+		return false
+	}
+	if _, err := os.Lstat(arg); err == nil {
+		return false
+	}
+	box, err := d.Client().Box(ctx, arg)
+	return err == nil && (box.Name == arg || box.ID == arg)
 }

@@ -1,9 +1,16 @@
 package exec
 
 import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/change"
 	"github.com/forkbox/forkbox/internal/cli/describe"
+	"github.com/forkbox/forkbox/internal/cli/flags"
 	"github.com/forkbox/forkbox/internal/cli/place"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 )
@@ -77,4 +84,101 @@ func (r *runner) showFew(changes []forkbox.Change, total int, what string) {
 	if more := total - len(changes); more > 0 {
 		r.Say("  and %d more %s", more, what)
 	}
+}
+
+// findRefused asks what the box of a run tried to reach in vain: often that is
+// why a command failed.
+func (r *runner) findRefused(ctx context.Context, c *client.Client, result *runResult) {
+	if result.Exec.Refused == 0 || r.quiet && !r.JSON {
+		return
+	}
+	err := c.Conns(ctx, result.Box.ID, client.ConnSpec{}, func(conn forkbox.Conn) error {
+		if conn.State == forkbox.ConnRefused {
+			result.Refused = append(result.Refused, conn)
+		}
+		return nil
+	})
+	if err != nil {
+		r.Say("warning: %s", terminal.Printable(err.Error()))
+	}
+}
+
+// shownRefused is how many places fit on a line.
+const shownRefused = 3
+
+// tellRefused is one line, with what to do about it. The box may be gone soon:
+// its log is then to be had by its id.
+func (r *runner) tellRefused(result runResult) {
+	if len(result.Refused) == 0 {
+		return
+	}
+	count, places, flags := refusedPlaces(result.Refused)
+	text := places[:min(len(places), shownRefused)]
+	line := strings.Join(text, ", ")
+	if more := len(places) - len(text); more > 0 {
+		line += " and " + terminal.Plural(more, "other place")
+	}
+	ref := result.Box.ID
+	if r.keep {
+		ref = result.Box.Name
+	}
+	line += "   Look: forkbox net log " + ref
+	if len(flags) > 0 {
+		line += "   Allow: forkbox run " + strings.Join(flags, " ") + " -- " + terminal.CommandLine(result.Exec.Argv)
+	}
+	r.Say("%s %s refused: %s", r.Paint(terminal.Yellow, terminal.Plural(count, "connection")), wasWere(count), line)
+}
+
+func wasWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+// refusedPlaces is how many attempts there were, where to, and the flags that
+// would have allowed the first few, where a flag can.
+func refusedPlaces(conns []forkbox.Conn) (count int, places, flags []string) {
+	for _, conn := range conns {
+		count += max(1, conn.Times)
+		place := placeText(conn.Target)
+		if slices.Contains(places, place) {
+			continue
+		}
+		places = append(places, place)
+		if flag := allowFlag(conn); flag != "" && len(flags) < shownRefused {
+			flags = append(flags, flag)
+		}
+	}
+	return count, places, flags
+}
+
+// placeText reads "a.example:443", and with what it is where that is not TCP. The
+// address is of interest only where there is no name.
+func placeText(t forkbox.NetTarget) string {
+	place := forkbox.NetTarget{Proto: t.Proto, Host: t.Host, Port: t.Port}
+	if t.Host == "" {
+		place.Addr = t.Addr
+	}
+	return strings.TrimPrefix(describe.Target(place), "tcp ")
+}
+
+// allowFlag is for what no rule was about. What a rule denies, somebody meant;
+// and what the gate has no remedy for, a flag does not help either.
+func allowFlag(conn forkbox.Conn) string {
+	t := conn.Target
+	if conn.Rule.Rule != "" || conn.Remedy == "" || t.Host == "" || t.Port == 0 || t.Proto != "tcp" && t.Proto != "udp" {
+		return ""
+	}
+	rule := t.Host + ":" + strconv.Itoa(t.Port)
+	if t.Proto == "udp" {
+		rule = "udp:" + rule
+	}
+	if t.Host == forkbox.HostName {
+		return "--host-port " + strconv.Itoa(t.Port)
+	}
+	if _, err := flags.ParseRule("allow", rule); err != nil { // no name that a rule could have
+		return ""
+	}
+	return "--allow " + terminal.ShellWord(rule)
 }
