@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/forkbox/forkbox/internal/daemon/launch"
 )
 
 // TestPromise6KilledDaemonLeavesNothing kills the daemon at ever later moments
@@ -98,7 +100,7 @@ func kill(t *testing.T, home string) {
 		t.Fatal(err)
 	}
 	for range 1000 { // its files are closed with its last thread
-		if lock, err := lockFile(filepath.Join(home, "daemon.lock")); err == nil {
+		if lock, err := launch.LockFile(filepath.Join(home, "daemon.lock")); err == nil {
 			lock.Close()
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -68,5 +69,20 @@ func TestStoppedExportLeavesNothing(t *testing.T) {
 			t.Errorf("%v: exit code %d", sig, code)
 		}
 		expectFiles(t, dir)
+	}
+}
+
+func expectFiles(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("there are %v, want %v", got, want)
 	}
 }

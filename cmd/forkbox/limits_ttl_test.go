@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/cli/describe"
 )
 
 // TestTTL ends a box when its time is up: its owner was told before,
@@ -107,7 +108,7 @@ func TestTTLPassesUnseen(t *testing.T) {
 	box := w.create("unseen", "ttl=1s").ID
 	ends := w.box(box).Ends
 	w.kill()
-	w.until("its time is up", func() bool { return untilMoment(*ends) < 0 })
+	w.until("its time is up", func() bool { return describe.UntilMoment(*ends) < 0 })
 	w.serve()
 	_, err := w.tryBegin(box, forkbox.Wish{}, "true")
 	w.fails(err, forkbox.Busy, "forkbox extend")

@@ -12,7 +12,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+
+	"github.com/forkbox/forkbox/internal/cli"
 )
+
+// release is set by the build: -ldflags "-X main.release=v1.2.3".
+var release string
 
 func main() { os.Exit(run(os.Args...)) }
 
@@ -23,7 +28,7 @@ func run(args ...string) int {
 	if len(args) > 0 && filepath.Base(args[0]) == initName {
 		return runInit()
 	}
-	return newApp(args).execute(context.Background())
+	return cli.Run(context.Background(), release, args)
 }
 
 // initName is what the provider calls this binary when it is to be the init of

@@ -9,13 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/forkbox/forkbox/internal/cli"
 	"github.com/spf13/cobra"
 )
 
 // TestPagesNameWhatExists: every command in a console block of README.md and of
 // docs/ is a verb of forkbox with flags that it has.
 func TestPagesNameWhatExists(t *testing.T) {
-	root := newApp([]string{"forkbox"}).root()
+	root := cli.Root()
 	pages, err := filepath.Glob(filepath.Join(docsDir(t), "*.md"))
 	if err != nil {
 		t.Fatal(err)

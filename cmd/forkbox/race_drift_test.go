@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -56,7 +57,7 @@ func TestRaceAppliesAtOnceAfterDrift(t *testing.T) {
 	w.awaitFile("r-a", "here")
 	w.write("status", "quiet\n")
 	w.letGo("r-a")
-	if err := cmd.Wait(); err != nil || !exists(w.ws+"/here") {
+	if err := cmd.Wait(); err != nil || !hasFile(w.ws+"/here") {
 		t.Errorf("%v\n%s", err, said())
 	}
 }
@@ -110,4 +111,9 @@ func TestRaceApplyConflict(t *testing.T) {
 	if got := w.in("fix-good", "tail -1 data"); got != "nine" {
 		t.Errorf("the box has %q", got)
 	}
+}
+
+func hasFile(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

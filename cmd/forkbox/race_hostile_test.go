@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/creack/pty"
+	"github.com/forkbox/forkbox/internal/daemon/launch"
 	"golang.org/x/term"
 )
 
@@ -137,7 +138,7 @@ func (w *raceWorld) onPty(size *pty.Winsize, args ...string) *terminal {
 	c := &terminal{t: w.T, keys: keys, tty: tty, was: was, cmd: w.command(args...)}
 	c.cmd.Env = append(c.cmd.Env, "TERM=xterm-256color", "NO_COLOR=")
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = tty, tty, tty
-	c.cmd.SysProcAttr = ownSession()
+	c.cmd.SysProcAttr = launch.OwnSession()
 	c.cmd.SysProcAttr.Setctty = true
 	w.ok(c.cmd.Start())
 	go c.watch()

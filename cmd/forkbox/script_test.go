@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forkbox/forkbox/internal/daemon/launch"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -98,7 +99,7 @@ func stopDaemon(t *testing.T, home string) {
 		return
 	}
 	for range 1000 {
-		if lock, err := lockFile(filepath.Join(home, "daemon.lock")); err == nil {
+		if lock, err := launch.LockFile(filepath.Join(home, "daemon.lock")); err == nil {
 			lock.Close()
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+	"github.com/forkbox/forkbox/internal/daemon/launch"
 	"golang.org/x/term"
 )
 
@@ -58,7 +59,7 @@ func (d *desk) forkbox(args ...string) *terminal {
 		Env:   append(append(os.Environ(), "FORKBOX_HOME="+d.home), d.env...),
 		Stdin: tty, Stdout: tty, Stderr: tty,
 	}
-	c.cmd.SysProcAttr = ownSession()
+	c.cmd.SysProcAttr = launch.OwnSession()
 	c.cmd.SysProcAttr.Setctty = true
 	if err := c.cmd.Start(); err != nil {
 		d.t.Fatal(err)

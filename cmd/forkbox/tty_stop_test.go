@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/forkbox/forkbox/internal/daemon/launch"
 	"golang.org/x/term"
 )
 
@@ -54,7 +55,7 @@ func (d *desk) shell() *terminal {
 	c.cmd = exec.Command("env", "--default-signal=HUP", "bash", "--norc", "--noprofile", "--noediting", "-i")
 	c.cmd.Env = append(append(os.Environ(), "FORKBOX_HOME="+d.home, "PS1=$ "), d.env...)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = tty, tty, tty
-	c.cmd.SysProcAttr = ownSession()
+	c.cmd.SysProcAttr = launch.OwnSession()
 	c.cmd.SysProcAttr.Setctty = true
 	if err := c.cmd.Start(); err != nil {
 		d.t.Fatal(err)

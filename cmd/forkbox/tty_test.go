@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/forkbox/forkbox/internal/daemon/launch"
 	"golang.org/x/term"
 )
 
@@ -48,7 +49,7 @@ func onTerminal(t *testing.T, args ...string) *terminal {
 		Env:   append(os.Environ(), "FORKBOX_HOME="+home, "TERM=dumb"),
 		Stdin: tty, Stdout: tty, Stderr: tty,
 	}
-	c.cmd.SysProcAttr = ownSession()
+	c.cmd.SysProcAttr = launch.OwnSession()
 	c.cmd.SysProcAttr.Setctty = true
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/forkbox/forkbox/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -15,7 +16,7 @@ import (
 // longer does, UPDATE_DOCS=1 writes the page anew.
 func TestVerbsPage(t *testing.T) {
 	const path = "../../docs/VERBS.md"
-	want := verbsPage(newApp([]string{"forkbox"}).root())
+	want := verbsPage(cli.Root())
 	if os.Getenv("UPDATE_DOCS") != "" {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)

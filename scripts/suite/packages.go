@@ -25,6 +25,11 @@ const module = "github.com/forkbox/forkbox"
 var kernel = []string{
 	"cmd/forkbox",
 	"internal/cgroup",
+	"internal/cli/app",
+	"internal/cli/flags",
+	"internal/cli/place",
+	"internal/cli/terminal",
+	"internal/daemon",
 	"internal/freezer",
 	"internal/git",
 	"internal/hostload",

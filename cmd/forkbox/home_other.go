@@ -1,5 +1,0 @@
-//go:build !unix
-
-package main
-
-func fileOwner(string) (uid int, known bool) { return 0, false }

@@ -1,7 +1,0 @@
-//go:build unix && !linux
-
-package main
-
-import "golang.org/x/sys/unix"
-
-func stopThread() { unix.Kill(unix.Getpid(), unix.SIGSTOP) }

@@ -1,5 +1,0 @@
-package main
-
-import "golang.org/x/sys/unix"
-
-func stopThread() { unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGSTOP) }

@@ -1,0 +1,51 @@
+package flags
+
+import (
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/cli/place"
+	"github.com/forkbox/forkbox/internal/policy"
+)
+
+// WithProject adds the limits of the project's forkbox.yaml, if the caller
+// stands in one. It is read here, with the caller's rights; one that cannot be
+// read is an error, not a project without limits.
+func WithProject(wish forkbox.Wish) (forkbox.Wish, error) {
+	dir := place.Here().Dir
+	if dir == "" {
+		return wish, nil
+	}
+	file, ok := policy.FindProject(dir)
+	if !ok {
+		return wish, nil
+	}
+	limits, err := policy.LoadProject(file)
+	if err != nil {
+		return wish, err
+	}
+	wish.Project, wish.ProjectFile = limits, file
+	return wish, nil
+}
+
+// withProjectNet adds what the project's forkbox.yaml says of the network, if
+// the caller stands in one. Whether a box has a network at all is the project's
+// to say only where nobody else does: neither a flag, nor the box that it is
+// made of.
+func withProjectNet(net string, wish forkbox.NetWish, inherits bool) (string, forkbox.NetWish, error) {
+	dir := place.Here().Dir
+	if dir == "" {
+		return net, wish, nil
+	}
+	file, ok := policy.FindProject(dir)
+	if !ok {
+		return net, wish, nil
+	}
+	mode, project, err := policy.LoadProjectNet(file)
+	if err != nil || project == nil {
+		return net, wish, err
+	}
+	if net == "" && !inherits {
+		net = string(mode)
+	}
+	wish.Project, wish.ProjectFile = project, file
+	return net, wish, nil
+}

@@ -1,0 +1,18 @@
+//go:build !linux
+
+package daemon
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"runtime"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/server"
+)
+
+func newEngine(context.Context, string, *slog.Logger) (server.Engine, io.Closer, error) {
+	return nil, nil, forkbox.Errorf(forkbox.Unsupported, "start the engine", "there is no provider for %s yet", runtime.GOOS).
+		Hint("forkbox runs on Linux 5.11 and later; on other systems use it in a virtual machine")
+}
