@@ -73,14 +73,17 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
+// How says whether a limit is enforced, and if not, why.
 func How(rule forkbox.Rule) string {
 	return string(rule.How) + terminal.Because(terminal.Printable(rule.Why))
 }
 
+// Stale says what a box is behind of, and what to do.
 func Stale(b forkbox.Box) string {
 	return terminal.Printable(b.Stale) + "; bring it up to date: forkbox sync " + b.Name
 }
 
+// Message is what a snapshot says of itself.
 func Message(s forkbox.Snapshot) string {
 	switch {
 	case !s.Auto:
