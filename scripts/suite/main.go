@@ -74,13 +74,13 @@ func (s *suite) run(ctx context.Context) (err error) {
 	if err := s.build(ctx, packages); err != nil {
 		return err
 	}
-	jobs := s.plan(packages)
+	lane, shared := s.plan(packages)
 	if s.root {
 		if err := s.furnish(ctx); err != nil {
 			return err
 		}
 	}
-	s.runAll(ctx, jobs)
+	s.runAll(ctx, lane, shared)
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
 	}
@@ -103,21 +103,27 @@ func (j job) String() string {
 	return j.pkg.rel()
 }
 
-// plan puts the jobs that take longest first: the suite takes as long as the one
-// that ends last.
-func (s *suite) plan(packages []pkg) []job {
-	var jobs []job
+// plan says what runs after one another in a lane of its own, and what the other
+// lanes share. The tests of the whole program fill a machine with boxes and look
+// at how it does: as one user after the other, not beside each other.
+func (s *suite) plan(packages []pkg) (lane, shared []job) {
 	for _, p := range packages {
-		jobs = append(jobs, job{pkg: p})
+		jobs := []job{{pkg: p}}
 		if s.root && slices.Contains(kernel, p.rel()) {
 			jobs = append(jobs, job{pkg: p, other: true})
 		}
+		if p.rel() == program {
+			lane = append(lane, jobs...)
+		} else {
+			shared = append(shared, jobs...)
+		}
 	}
-	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Compare(rank(a), rank(b)) })
-	return jobs
+	slices.SortStableFunc(shared, func(a, b job) int { return cmp.Compare(rank(a), rank(b)) })
+	return lane, shared
 }
 
-// rank is the place of a job among the longest, or behind all of them.
+// rank is the place of a job among the longest, or behind all of them: the suite
+// takes as long as the job that ends last.
 func rank(j job) int {
 	if i := slices.Index(longest, j.pkg.rel()); i >= 0 {
 		return i
@@ -126,26 +132,26 @@ func rank(j job) int {
 }
 
 // runAll runs the jobs, some at a time.
-func (s *suite) runAll(ctx context.Context, jobs []job) {
+func (s *suite) runAll(ctx context.Context, lane, shared []job) {
 	queue := make(chan job)
-	var workers sync.WaitGroup
-	for range s.beside {
-		workers.Go(func() {
+	var lanes sync.WaitGroup
+	for i := range s.beside {
+		lanes.Go(func() {
+			if i == 0 {
+				for _, j := range lane {
+					s.runJob(ctx, j)
+				}
+			}
 			for j := range queue {
-				began := time.Now()
-				err := s.runJob(ctx, j)
-				s.report.finish(j.String(), time.Since(began), err)
+				s.runJob(ctx, j)
 			}
 		})
 	}
-	for _, j := range jobs {
-		if ctx.Err() != nil {
-			break
-		}
+	for _, j := range shared {
 		queue <- j
 	}
 	close(queue)
-	workers.Wait()
+	lanes.Wait()
 }
 
 // conclude says what came of it.

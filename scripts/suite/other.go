@@ -58,7 +58,7 @@ func (s *suite) asOther(ctx context.Context, p pkg) (cmd *exec.Cmd, done func(),
 		"LANG=C.UTF-8", "CI=" + os.Getenv("CI"),
 	}
 	done = func() {}
-	if p.rel() == "cmd/forkbox" {
+	if p.rel() == program {
 		world, err := s.openOutside(ctx, p)
 		if err != nil {
 			return nil, nil, err

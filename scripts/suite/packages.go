@@ -54,8 +54,11 @@ var kernel = []string{
 	"internal/storage/quota",
 }
 
-// longest are the packages whose tests take longest, the longest first.
-var longest = []string{"cmd/forkbox", "internal/provider/native", "internal/storage/land", "internal/storage/change", "internal/engine"}
+// program is the package whose tests are of the whole program.
+const program = "cmd/forkbox"
+
+// longest are the other packages whose tests take longest, the longest first.
+var longest = []string{"internal/provider/native", "internal/storage/land", "internal/storage/change", "internal/engine"}
 
 // pkg is a package that has tests.
 type pkg struct {

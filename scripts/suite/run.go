@@ -13,9 +13,19 @@ import (
 	"time"
 )
 
-// runJob runs the tests of a package and reports what they say. The error is of
-// what is no test's failure; those are in the report.
-func (s *suite) runJob(ctx context.Context, j job) error {
+// runJob runs the tests of a package and reports what came of them.
+func (s *suite) runJob(ctx context.Context, j job) {
+	if ctx.Err() != nil {
+		return
+	}
+	began := time.Now()
+	err := s.test(ctx, j)
+	s.report.finish(j.String(), time.Since(began), err)
+}
+
+// test has the report listen to the tests of a package. The error is of what is no
+// test's failure; those are in the report.
+func (s *suite) test(ctx context.Context, j job) error {
 	cmd := exec.CommandContext(ctx, j.pkg.binary, s.testFlags()...)
 	cmd.Dir = j.pkg.dir
 	if j.other {

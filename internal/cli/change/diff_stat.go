@@ -36,7 +36,7 @@ const statLookahead = 1000
 func newStatTable(out *bufio.Writer, stdout io.Writer, at place.Place) *statTable {
 	t := &statTable{out: out, at: at, colour: terminal.TakesColour(stdout), columns: 80}
 	if terminal.IsTerminal(stdout) {
-		t.columns = int(terminal.TerminalSize(stdout.(*os.File)).Cols)
+		t.columns = int(terminal.WindowSize(stdout.(*os.File)).Cols)
 	}
 	return t
 }

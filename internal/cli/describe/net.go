@@ -86,4 +86,5 @@ func PublishedAt(p forkbox.Port) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Host))
 }
 
+// Port is a published port, and where it answers.
 func Port(p forkbox.Port) string { return strconv.Itoa(p.Box) + " on " + PublishedAt(p) }

@@ -73,6 +73,7 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
+// How says whether a limit is enforced, and if not, why.
 func How(rule forkbox.Rule) string {
 	return string(rule.How) + terminal.Because(terminal.Printable(rule.Why))
 }
@@ -92,10 +93,12 @@ func landedText(s forkbox.Staleness) string {
 	return who + " landed what this one changed as well"
 }
 
+// Stale says what a box is behind of, and what to do.
 func Stale(b forkbox.Box) string {
 	return terminal.Printable(landedText(*b.Stale)) + "; bring it up to date: forkbox sync " + b.Name
 }
 
+// Message is what a snapshot says of itself.
 func Message(s forkbox.Snapshot) string {
 	switch {
 	case !s.Auto:

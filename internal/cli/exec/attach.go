@@ -141,7 +141,7 @@ func (r *reattachment) join(ctx context.Context, exec forkbox.Exec) (_ forkbox.E
 		return exec, false, signals.OrError(err)
 	}
 	defer session.Close()
-	size := func() forkbox.Size { return terminal.TerminalSize(os.Stdout) }
+	size := func() forkbox.Size { return terminal.WindowSize(os.Stdout) }
 	switch {
 	case in == nil || !terminal.IsTerminal(in):
 	case exec.TTY:

@@ -40,7 +40,7 @@ func (at *attachment) run(early context.Context, signals *stdio.Signals, req cli
 	in, out, stderr := at.files()
 	req.TTY = at.tty == ttyAlways || at.tty == ttyAuto && terminal.IsTerminal(in) && terminal.IsTerminal(out) && stdio.InForeground(in)
 	if req.TTY {
-		req.Size = terminal.TerminalSize(out)
+		req.Size = terminal.WindowSize(out)
 		stderr = nil // a terminal has one output
 	}
 	stdio, err := stdio.Open(in, out, stderr)
@@ -56,7 +56,7 @@ func (at *attachment) run(early context.Context, signals *stdio.Signals, req cli
 	if at.begun != nil {
 		at.begun()
 	}
-	size := func() forkbox.Size { return terminal.TerminalSize(out) }
+	size := func() forkbox.Size { return terminal.WindowSize(out) }
 	if req.TTY {
 		defer stdio.HandKeys(in, session, signals, size)()
 	}

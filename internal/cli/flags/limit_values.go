@@ -48,6 +48,7 @@ func (p *limitPriority) Set(text string) error {
 func (p *limitPriority) String() string { return string(*p) }
 func (*limitPriority) Type() string     { return "priority" }
 
+// OneOf sets a flag to one of the words that it takes.
 func OneOf(into *string, text string, words ...string) error {
 	for _, word := range words {
 		if text == word {

@@ -70,6 +70,7 @@ func (p *PortsValue) Set(text string) error {
 func (p *PortsValue) String() string { return terminal.JoinPorts(*p) }
 func (*PortsValue) Type() string     { return "port" }
 
+// ParsePort reads the number of a port.
 func ParsePort(text string) (int, error) {
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || port == 0 {

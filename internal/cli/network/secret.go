@@ -238,7 +238,7 @@ const longestTyped = 4000
 // askSecret does not show what is typed. Whatever ends it, the terminal shows
 // again what is typed next.
 func askSecret(ctx context.Context, a *app.App, name string) (string, error) {
-	restore := terminal.RawTerminal(os.Stdin)
+	restore := terminal.MakeRaw(os.Stdin)
 	defer restore()
 	var value string
 	err := terminal.Heeding([]os.Signal{syscall.SIGTERM, syscall.SIGHUP}, ctx, func(ctx context.Context) error {

@@ -144,7 +144,7 @@ func (s *raceScreen) draw() {
 		return
 	}
 	s.fresh, s.last = true, now
-	size := terminal.TerminalSize(s.out)
+	size := terminal.WindowSize(s.out)
 	lines := s.board.render(raceRoom{cols: int(size.Cols), rows: int(size.Rows) - 1, colour: s.colour}, now)
 	var text strings.Builder
 	text.WriteString("\x1b[?7l" + s.back())

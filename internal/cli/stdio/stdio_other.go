@@ -10,20 +10,20 @@ import (
 	"github.com/forkbox/forkbox/client"
 )
 
-type stdio struct{ Box forkbox.Stdio }
+type Streams struct{ Box forkbox.Stdio }
 
-func Open(_, _, _ *os.File) (*stdio, error) {
+func Open(_, _, _ *os.File) (*Streams, error) {
 	return nil, forkbox.Errorf(forkbox.Unsupported, "run a command", "open files cannot be handed to a box on %s", runtime.GOOS).
 		Hint("forkbox runs on Linux")
 }
 
-func (*stdio) Relay()          {}
-func (*stdio) Finish()         {}
-func (*stdio) Close()          {}
-func (*stdio) KeepPipes()      {}
-func (*stdio) OnDetach(func()) {}
+func (*Streams) Relay()          {}
+func (*Streams) Finish()         {}
+func (*Streams) Close()          {}
+func (*Streams) KeepPipes()      {}
+func (*Streams) OnDetach(func()) {}
 
-func (*stdio) HandKeys(*os.File, *client.Session, *Signals, func() forkbox.Size) func() {
+func (*Streams) HandKeys(*os.File, *client.Session, *Signals, func() forkbox.Size) func() {
 	return func() {}
 }
 

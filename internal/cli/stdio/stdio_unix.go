@@ -12,13 +12,13 @@ import (
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 )
 
-// stdio is the caller's, as a box may have it.
+// Streams is the caller's stdio, as a box may have it.
 //
 // A box gets the caller's pipes and sockets as they are, and nothing else. A
 // terminal could be typed into (TIOCSTI). A file of reality could be reopened
 // for writing through /proc/self/fd, or have its mode changed through the open
 // descriptor. Those are relayed through a pipe by this process.
-type stdio struct {
+type Streams struct {
 	Box     forkbox.Stdio // what is handed over
 	theirs  []*os.File    // the pipe ends that only the command may hold
 	inputs  []inputRelay
@@ -32,8 +32,8 @@ type inputRelay interface {
 
 // Open takes the caller's files; a nil one is empty. Nothing is relayed
 // yet.
-func Open(in, out, stderr *os.File) (*stdio, error) {
-	s := &stdio{}
+func Open(in, out, stderr *os.File) (*Streams, error) {
+	s := &Streams{}
 	err := s.input(in)
 	if err == nil {
 		s.Box.Out, err = s.output(out)
@@ -56,7 +56,7 @@ func Open(in, out, stderr *os.File) (*stdio, error) {
 	return s, nil
 }
 
-func (s *stdio) input(in *os.File) error {
+func (s *Streams) input(in *os.File) error {
 	if in == nil || isNull(in) {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (s *stdio) input(in *os.File) error {
 	return err
 }
 
-func (s *stdio) output(out *os.File) (*os.File, error) {
+func (s *Streams) output(out *os.File) (*os.File, error) {
 	if out == nil || isNull(out) {
 		return nil, nil
 	}
@@ -99,10 +99,10 @@ func (s *stdio) output(out *os.File) (*os.File, error) {
 
 // KeepPipes hands over none but stdin, stdout and stderr: the command runs
 // already.
-func (s *stdio) KeepPipes() { s.Box.Extra = nil }
+func (s *Streams) KeepPipes() { s.Box.Extra = nil }
 
 // OnDetach calls leave when somebody types the keys for it.
-func (s *stdio) OnDetach(leave func()) {
+func (s *Streams) OnDetach(leave func()) {
 	for _, relay := range s.inputs {
 		if live, ok := relay.(*liveInput); ok && terminal.IsTerminal(live.from) {
 			live.keys, live.leave = &detachKeys{}, leave
@@ -112,7 +112,7 @@ func (s *stdio) OnDetach(leave func()) {
 
 // HandKeys gives a command that has a terminal every key of the caller's; ctrl-Z
 // stops it. The function it returns takes them back.
-func (s *stdio) HandKeys(in *os.File, session *client.Session, signals *Signals, size func() forkbox.Size) (takeBack func()) {
+func (s *Streams) HandKeys(in *os.File, session *client.Session, signals *Signals, size func() forkbox.Size) (takeBack func()) {
 	if in == nil || !terminal.IsTerminal(in) {
 		return func() {}
 	}
@@ -131,7 +131,7 @@ func (s *stdio) HandKeys(in *os.File, session *client.Session, signals *Signals,
 }
 
 // Relay starts moving bytes, once the command holds its ends.
-func (s *stdio) Relay() {
+func (s *Streams) Relay() {
 	s.closeTheirs()
 	for _, relay := range s.inputs {
 		go relay.run()
@@ -148,7 +148,7 @@ const lingering = 200 * time.Millisecond
 
 // Finish is for when the command has ended: all it wrote is written, and what
 // it did not read of a file is as if never read.
-func (s *stdio) Finish() {
+func (s *Streams) Finish() {
 	late := time.Now().Add(lingering)
 	for _, relay := range s.outputs {
 		relay.finish(time.Until(late))
@@ -160,14 +160,14 @@ func (s *stdio) Finish() {
 }
 
 // Close is for a command that never ran; after finish it does nothing.
-func (s *stdio) Close() {
+func (s *Streams) Close() {
 	s.closeTheirs()
 	for _, relay := range s.outputs {
 		relay.from.Close()
 	}
 }
 
-func (s *stdio) closeTheirs() {
+func (s *Streams) closeTheirs() {
 	for _, f := range s.theirs {
 		f.Close()
 	}

@@ -28,7 +28,7 @@ type keyboard struct {
 
 func (k *keyboard) take() {
 	if k.restore == nil {
-		k.restore = terminal.RawTerminal(k.file)
+		k.restore = terminal.MakeRaw(k.file)
 	}
 }
 

@@ -64,7 +64,7 @@ type screen struct {
 
 func openScreen(out io.Writer) *screen {
 	io.WriteString(out, "\x1b[?1049h\x1b[?25l")
-	return &screen{out, RawTerminal(os.Stdin)}
+	return &screen{out, MakeRaw(os.Stdin)}
 }
 
 func (s *screen) close() {

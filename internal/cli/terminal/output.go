@@ -44,6 +44,7 @@ func (t *Terminal) Table(head string, rows func(w io.Writer)) error {
 	return TableTo(t.Stdout, head, rows)
 }
 
+// TableTo is Table for another writer.
 func TableTo(out io.Writer, head string, rows func(w io.Writer)) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if head != "" {
@@ -67,6 +68,7 @@ const (
 // set.
 func (t *Terminal) Paint(c Colour, text string) string { return PaintFor(t.Stderr, c, text) }
 
+// PaintFor colours text for a writer, where that takes colour.
 func PaintFor(w io.Writer, c Colour, text string) string {
 	if !TakesColour(w) {
 		return text
@@ -74,12 +76,14 @@ func PaintFor(w io.Writer, c Colour, text string) string {
 	return c.Paint(text)
 }
 
+// TakesColour says whether a writer is a terminal whose owner wants colour.
 func TakesColour(w io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(w)
 }
 
 func (c Colour) Paint(text string) string { return "\x1b[" + string(c) + "m" + text + "\x1b[0m" }
 
+// IsTerminal says whether a file, or a writer that is one, is a terminal.
 func IsTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -130,6 +134,7 @@ func CommandLine(argv []string) string {
 	return strings.Join(words, " ")
 }
 
+// ShellWord is a word as a shell would take it.
 func ShellWord(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+=./:,@%", r)

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/term"
 )
 
-func TerminalSize(f *os.File) forkbox.Size {
+// WindowSize is the size of a terminal, and a usual one where it has none.
+func WindowSize(f *os.File) forkbox.Size {
 	cols, rows, err := term.GetSize(int(f.Fd()))
 	if err != nil || cols <= 0 || rows <= 0 {
 		return forkbox.Size{Rows: 24, Cols: 80}
@@ -15,9 +16,9 @@ func TerminalSize(f *os.File) forkbox.Size {
 	return forkbox.Size{Rows: uint16(rows), Cols: uint16(cols)}
 }
 
-// RawTerminal hands every key to the command's own terminal, ctrl-C included.
+// MakeRaw hands every key to the command's own terminal, ctrl-C included.
 // The function it returns puts the caller's back.
-func RawTerminal(in *os.File) (restore func()) {
+func MakeRaw(in *os.File) (restore func()) {
 	if !IsTerminal(in) {
 		return func() {}
 	}

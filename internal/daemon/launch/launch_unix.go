@@ -14,9 +14,9 @@ import (
 
 // OwnSession takes a daemon out of the caller's session, so that closing the
 // terminal or ctrl-C does not end it.
-func mayWrite(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
-
 func OwnSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+func mayWrite(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
 
 var ErrLocked = errors.New("another daemon holds the lock")
 
