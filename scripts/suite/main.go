@@ -74,13 +74,14 @@ func (s *suite) run(ctx context.Context) (err error) {
 	if err := s.build(ctx, packages); err != nil {
 		return err
 	}
-	lane, shared := s.plan(packages)
 	if s.root {
 		if err := s.furnish(ctx); err != nil {
 			return err
 		}
 	}
-	s.runAll(ctx, lane, shared)
+	for _, p := range s.plan(packages) {
+		s.runPhase(ctx, p)
+	}
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
 	}
@@ -103,23 +104,34 @@ func (j job) String() string {
 	return j.pkg.rel()
 }
 
-// plan says what runs after one another in a lane of its own, and what the other
-// lanes share. The tests of the whole program fill a machine with boxes and look
-// at how it does: as one user after the other, not beside each other.
-func (s *suite) plan(packages []pkg) (lane, shared []job) {
+// phase is what may run at the same time: the jobs of one user. Root's tests
+// mount, and the other user's have a mount namespace of their own, which would hold
+// on to what was mounted when it was made.
+type phase struct {
+	// alone are the tests of the whole program, in a lane of their own: they fill
+	// a machine with boxes, and look at how it does.
+	alone  []job
+	shared []job // what the other lanes take from, the longest first
+}
+
+func (s *suite) plan(packages []pkg) []phase {
+	var own, others phase
 	for _, p := range packages {
-		jobs := []job{{pkg: p}}
+		own.add(job{pkg: p})
 		if s.root && slices.Contains(kernel, p.rel()) {
-			jobs = append(jobs, job{pkg: p, other: true})
-		}
-		if p.rel() == program {
-			lane = append(lane, jobs...)
-		} else {
-			shared = append(shared, jobs...)
+			others.add(job{pkg: p, other: true})
 		}
 	}
-	slices.SortStableFunc(shared, func(a, b job) int { return cmp.Compare(rank(a), rank(b)) })
-	return lane, shared
+	return []phase{own, others}
+}
+
+func (p *phase) add(j job) {
+	if j.pkg.rel() == program {
+		p.alone = append(p.alone, j)
+		return
+	}
+	p.shared = append(p.shared, j)
+	slices.SortStableFunc(p.shared, func(a, b job) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
 // rank is the place of a job among the longest, or behind all of them: the suite
@@ -131,14 +143,14 @@ func rank(j job) int {
 	return len(longest)
 }
 
-// runAll runs the jobs, some at a time.
-func (s *suite) runAll(ctx context.Context, lane, shared []job) {
+// runPhase runs its jobs, some at a time.
+func (s *suite) runPhase(ctx context.Context, p phase) {
 	queue := make(chan job)
 	var lanes sync.WaitGroup
 	for i := range s.beside {
 		lanes.Go(func() {
 			if i == 0 {
-				for _, j := range lane {
+				for _, j := range p.alone {
 					s.runJob(ctx, j)
 				}
 			}
@@ -147,7 +159,7 @@ func (s *suite) runAll(ctx context.Context, lane, shared []job) {
 			}
 		})
 	}
-	for _, j := range shared {
+	for _, j := range p.shared {
 		queue <- j
 	}
 	close(queue)
