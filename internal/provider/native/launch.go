@@ -32,6 +32,9 @@ func (p *Provider) Start(ctx context.Context, box forkbox.Box) (forkbox.Instance
 	if err != nil {
 		return nil, p.explain(err)
 	}
+	if err := p.checkShown(plan); err != nil {
+		return nil, err
+	}
 	defer p.spares.stock(plan)
 	if i := p.adopt(ctx, plan); i != nil {
 		return i, nil
