@@ -14,5 +14,5 @@ import (
 
 func newEngine(context.Context, string, *slog.Logger) (server.Engine, io.Closer, error) {
 	return nil, nil, forkbox.Errorf(forkbox.Unsupported, "start the engine", "there is no provider for %s yet", runtime.GOOS).
-		Hint("forkbox runs on Linux 5.11 and later; on other systems use it in a virtual machine")
+		Hint("forkbox runs on Linux 5.12 and later; on other systems use it in a virtual machine")
 }

@@ -163,7 +163,7 @@ func howItEnded(exit forkbox.Exit) string {
 	case forkbox.CauseIdle:
 		return "was ended: its box was idle for too long"
 	case forkbox.CauseStopped:
-		return "was stopped by " + orElse(exit.By, "its owner")
+		return "was stopped by " + orElse(exit.By, "a user")
 	case forkbox.CauseSignalled:
 		return "was ended by " + orElse(exit.Signal, "a signal")
 	case forkbox.CauseNotRun:
