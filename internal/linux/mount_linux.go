@@ -42,6 +42,11 @@ func (s *Script) Overlay(o Overlay, target string) {
 		s.free(fs + 1)
 	}
 	o.lower(set)
+	// With it a directory and the files in it are on one device for programs that
+	// ask. And without redirect_dir it has overlayfs mark a new directory as one
+	// that shows nothing of the base: when the directory has landed, what the box
+	// then deletes in it is known to be deleted.
+	set("xino", "on")
 	if o.Upper != "" {
 		// These two, unlike lowerdir+, the kernel unescapes.
 		set("upperdir", strings.ReplaceAll(o.Upper, `\`, `\\`))
@@ -52,13 +57,6 @@ func (s *Script) Overlay(o Overlay, target string) {
 	}
 	if o.UserXattr {
 		flag("userxattr")
-		if o.Upper != "" {
-			// With it overlayfs marks a new directory as one that shows
-			// nothing of the base, as it does with redirect_dir: when the
-			// directory has landed, what the box then deletes in it is
-			// known to be deleted.
-			set("xino", "on")
-		}
 	} else if o.RedirectDir {
 		set("redirect_dir", "on")
 		// Whatever this kernel's defaults are: the upper must hold the whole
