@@ -27,6 +27,7 @@ type report struct {
 	mu      sync.Mutex
 	actions map[string]map[string]bool // names of tests, by pass, fail and skip
 	broken  bool                       // something failed that is no test's failure
+	bad     map[string]bool            // jobs of which a test failed
 }
 
 // take notes an event.
@@ -93,6 +94,10 @@ func (r *report) printFailures(j job, failed []string, said map[string]*strings.
 	if len(failed) == 0 {
 		return
 	}
+	if r.bad == nil {
+		r.bad = map[string]bool{}
+	}
+	r.bad[j.String()] = true
 	for test, text := range said { // what had not ended when it crashed
 		if strings.Contains(text.String(), "panic:") || strings.Contains(text.String(), "fatal error:") {
 			fmt.Printf("=== CRASH %v %s\n%s\n", j, test, text)
@@ -100,16 +105,16 @@ func (r *report) printFailures(j job, failed []string, said map[string]*strings.
 	}
 }
 
-// finish says that a job has ended.
-func (r *report) finish(job string, took time.Duration, err error) {
+// finish says that a job has ended, and how.
+func (r *report) finish(j job, took time.Duration, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	mark := "ok  "
-	if err != nil {
+	if err != nil || r.bad[j.String()] {
 		r.broken = true
-		mark = "BAD "
+		mark = "FAIL"
 	}
-	fmt.Printf("%s %7.1fs  %s\n", mark, took.Seconds(), job)
+	fmt.Printf("%s %7.1fs  %v\n", mark, took.Seconds(), j)
 	if err != nil {
 		fmt.Printf("      %v\n", err)
 	}

@@ -20,7 +20,7 @@ func (s *suite) runJob(ctx context.Context, j job) {
 	}
 	began := time.Now()
 	err := s.test(ctx, j)
-	s.report.finish(j.String(), time.Since(began), err)
+	s.report.finish(j, time.Since(began), err)
 }
 
 // test has the report listen to the tests of a package. The error is of what is no
