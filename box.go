@@ -24,9 +24,9 @@ type Base struct {
 	// Dir and Env are what an image says commands start with.
 	Dir string  `json:"dir,omitempty"`
 	Env Strings `json:"env,omitempty"`
-	// Foreign says that somebody without rights brought what lies over it, or
-	// chose it: programs of root's, with files of theirs, must not get root's
-	// rights there.
+	// Foreign says that a user other than root brought what lies over it, or
+	// chose it: programs of root's, with files of that user, must not get
+	// root's rights there.
 	Foreign bool `json:"foreign,omitempty"`
 	// Ticket is what a box says that begins as it, where it was just brought.
 	Ticket string `json:"ticket,omitempty"`
@@ -80,7 +80,7 @@ type Box struct {
 	// none did.
 	Stale *Staleness `json:"stale,omitempty"`
 	// Unresolved are paths where reality and the box differ in a way that
-	// sync could not merge; apply refuses them until somebody decides.
+	// sync could not merge; apply refuses them until the owner decides.
 	Unresolved Strings `json:"unresolved,omitempty"`
 	// Layers are the immutable ones below what the box itself writes, the
 	// topmost first.
@@ -122,7 +122,7 @@ type Box struct {
 	Paused string `json:"paused,omitempty"`
 	// Ends is when its time is up.
 	Ends *Moment `json:"ends,omitempty"`
-	// Death is how it last ended, where nobody asked for that.
+	// Death is how it last ended, where that was not asked for.
 	Death *Exit `json:"death,omitempty"`
 	// Last is the latest command that was run in it, where boxes are listed. It
 	// is not part of the box's record.

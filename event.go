@@ -35,7 +35,7 @@ type Event struct {
 	UID  int       `json:"uid"` // of the box's owner
 }
 
-// Waiting is somebody's place in the queue for the host.
+// Waiting is a request's place in the queue for the host.
 type Waiting struct {
 	Ticket   string    `json:"ticket,omitempty"`
 	Place    int       `json:"place"` // from 1

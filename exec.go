@@ -12,7 +12,7 @@ const (
 	CauseExited    Cause = "exited"     // by itself, with Code
 	CauseSignalled Cause = "signalled"  // by Signal
 	CauseTimeout   Cause = "timed-out"  // its own timeout ran out
-	CauseStopped   Cause = "stopped"    // someone stopped the box or killed the exec
+	CauseStopped   Cause = "stopped"    // the box was stopped, or the exec killed, on request
 	CauseOOM       Cause = "oom-killed" // it, or what it waited for, was killed at the memory limit
 	CausePids      Cause = "pids-limit" // it failed where no more processes were allowed
 	CauseDisk      Cause = "disk-limit" // it failed where no more disk was allowed
@@ -64,7 +64,7 @@ type Exec struct {
 	Output  *Output    `json:"output,omitempty"`
 	// Policy is what held for it: its own limits, and those of its box.
 	Policy   Policy `json:"policy,omitempty"`
-	Detached bool   `json:"detached,omitempty"` // nobody waited for it
+	Detached bool   `json:"detached,omitempty"` // no caller waited for it
 	// Refused is how many places its network policy kept it from, or may have:
 	// who tried cannot always be told.
 	Refused int `json:"refused,omitempty"`
@@ -92,7 +92,7 @@ type ExecSpec struct {
 	Traits *Traits `json:"traits,omitempty"`
 	// Limits are those that hold for this exec, beside its box's.
 	Limits Limits `json:"limits,omitempty"`
-	// Stdin, of a detached exec, stays open for whoever attaches to it.
+	// Open keeps stdin of a detached exec open for a client that attaches to it.
 	Open bool `json:"open,omitempty"`
 }
 

@@ -16,7 +16,7 @@ type Ledger interface {
 	DeleteBox(ctx context.Context, id string) error
 	// Box finds one by exact id.
 	Box(ctx context.Context, id string) (Box, error)
-	// Boxes lists those of one owner, oldest first; a nil uid means everybody's.
+	// Boxes lists those of one owner, oldest first; a nil uid means all users'.
 	// With states given, only boxes in one of them: a restart has to look at
 	// the few that were busy, not at ten thousand at rest.
 	Boxes(ctx context.Context, uid *int, states ...State) ([]Box, error)
@@ -44,9 +44,9 @@ type Ledger interface {
 	DeleteReceipt(ctx context.Context, id string) error
 	// Receipt finds one by exact id.
 	Receipt(ctx context.Context, id string) (Receipt, error)
-	// Receipts lists those of one owner, newest first; a nil uid means
-	// everybody's. With states given, only those in one of them. They outlive
-	// their box.
+	// Receipts lists those of one owner, newest first; a nil uid means all
+	// users'. With states given, only those in one of them. They outlive their
+	// box.
 	Receipts(ctx context.Context, uid *int, states ...ReceiptState) ([]Receipt, error)
 	// ReceiptsOf lists those of one box, oldest first.
 	ReceiptsOf(ctx context.Context, box string) ([]Receipt, error)
@@ -68,8 +68,8 @@ type Ledger interface {
 	SnapshotNames(ctx context.Context, box string) ([]string, error)
 	// Snapshots lists those of a box, oldest first. They go with it.
 	Snapshots(ctx context.Context, box string) ([]Snapshot, error)
-	// SnapshotsOf lists those of one owner, oldest first; a nil uid means
-	// everybody's.
+	// SnapshotsOf lists those of one owner, oldest first; a nil uid means all
+	// users'.
 	SnapshotsOf(ctx context.Context, uid *int) ([]Snapshot, error)
 
 	// AddTemplate records a new template. A taken name is an Exists error;
@@ -81,8 +81,8 @@ type Ledger interface {
 	DeleteTemplate(ctx context.Context, id string) error
 	// Template finds one by its name.
 	Template(ctx context.Context, uid int, name string) (Template, error)
-	// Templates lists those of one owner, oldest first; a nil uid means
-	// everybody's.
+	// Templates lists those of one owner, oldest first; a nil uid means all
+	// users'.
 	Templates(ctx context.Context, uid *int) ([]Template, error)
 
 	// Stacks lists what every box, snapshot and template is made of, all as of
@@ -102,7 +102,7 @@ type Ledger interface {
 	// AddEvent records an event and gives it its id.
 	AddEvent(ctx context.Context, e Event) (Event, error)
 	// Events lists those of one owner that came after an id, oldest first; a
-	// nil uid means everybody's. With a box only that one's. They outlive their
+	// nil uid means all users'. With a box only that one's. They outlive their
 	// box for a while; no more than limit are returned, the latest of them.
 	Events(ctx context.Context, uid *int, box string, after int64, limit int) ([]Event, error)
 
@@ -110,11 +110,11 @@ type Ledger interface {
 	// in one step.
 	SaveConns(ctx context.Context, conns []Conn) error
 	// Conns lists those of one owner that came after an id, oldest first; a nil
-	// uid means everybody's. With a box only that one's. They outlive their box
+	// uid means all users'. With a box only that one's. They outlive their box
 	// for a while; no more than limit are returned, the latest of them.
 	Conns(ctx context.Context, uid *int, box string, after int64, limit int) ([]Conn, error)
-	// LoseConns marks what is recorded as open as lost: nobody serves it any
-	// more.
+	// LoseConns marks what is recorded as open as lost: the daemon that served
+	// it is gone.
 	LoseConns(ctx context.Context) error
 
 	// AddRace records a new race. A taken name is an Exists error; names are
@@ -131,8 +131,8 @@ type Ledger interface {
 	// exact matches first, then newest first. It may leave off all but the
 	// first few.
 	FindRaces(ctx context.Context, uid int, prefix string) ([]Race, error)
-	// Races lists those of one owner, newest first; a nil uid means
-	// everybody's. With states given, only those in one of them.
+	// Races lists those of one owner, newest first; a nil uid means all users'.
+	// With states given, only those in one of them.
 	Races(ctx context.Context, uid *int, states ...RaceState) ([]Race, error)
 
 	Close() error

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Unlimited is the value of a limit that somebody does not want.
+// Unlimited is the value of a limit that is not wanted.
 const Unlimited int64 = -1
 
 // Limits are values by resource. What is not in it was not said.
@@ -80,7 +80,7 @@ const (
 	HighPriority   Priority = "high"
 )
 
-// Wish is what limits somebody asks for.
+// Wish is what limits a caller asks for.
 type Wish struct {
 	// Limits were said for this box or exec.
 	Limits Limits `json:"limits,omitempty"`

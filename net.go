@@ -62,7 +62,7 @@ type Network struct {
 // HostName is the host's name in a box that may reach some of its ports.
 const HostName = "host.forkbox.internal"
 
-// NetWish is what network somebody asks for.
+// NetWish is what network a caller asks for.
 type NetWish struct {
 	// Preset and Rules were said for this box. Rules are "allow X" or "deny X".
 	Preset    string   `json:"preset,omitempty"`
@@ -83,7 +83,7 @@ type NetWish struct {
 // network can have.
 const MostRules = 1000
 
-// Check refuses what is more than anybody means, before anybody works on it.
+// Check refuses what is more than a caller can mean, before it is worked on.
 func (w NetWish) Check() error {
 	const op = "read what network is asked for"
 	for _, n := range []int{len(w.Rules), len(w.HostPorts), len(w.Secrets), len(w.Terminate), len(w.Pinned), len(w.Found)} {

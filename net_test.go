@@ -6,7 +6,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// TestNetWishesAreBounded: what any user can send is refused before anybody
+// TestNetWishesAreBounded: what any user can send is refused before the daemon
 // works on it.
 func TestNetWishesAreBounded(t *testing.T) {
 	t.Parallel()

@@ -156,7 +156,7 @@ type RaceState string
 
 const (
 	RaceRunning   RaceState = "running"
-	RaceFinished  RaceState = "finished" // judged, whether or not somebody won
+	RaceFinished  RaceState = "finished" // judged, whether or not an approach won
 	RaceCancelled RaceState = "cancelled"
 	RaceFailed    RaceState = "failed" // it could not be run; Why says why
 )
@@ -215,7 +215,7 @@ const (
 	OutcomeBroken    Outcome = "broken"    // a step failed
 	OutcomeTimedOut  Outcome = "timed-out" // it took longer than it may
 	OutcomeLimited   Outcome = "limited"   // it met a limit of its box
-	OutcomeCancelled Outcome = "cancelled" // it was not needed any more, or nobody wanted it
+	OutcomeCancelled Outcome = "cancelled" // it was not needed any more, or the race was cancelled
 	OutcomeError     Outcome = "error"     // its box could not be made, or was lost
 )
 
@@ -312,7 +312,7 @@ type DiffSize struct {
 type RaceEventKind string
 
 const (
-	RaceBegins RaceEventKind = "race"   // Race is the whole record: the first event that anybody hears
+	RaceBegins RaceEventKind = "race"   // Race is the whole record: the first event that a follower hears
 	RaceEntry  RaceEventKind = "entry"  // Entry is an approach as it is now
 	RaceOutput RaceEventKind = "output" // Line is the last that an approach printed
 	RaceUsage  RaceEventKind = "usage"  // CPU and Memory are what an approach uses
@@ -320,8 +320,8 @@ const (
 	RaceEnds   RaceEventKind = "end"    // Race is the whole record: the last event
 )
 
-// RaceEvent is what somebody hears who follows a race. What they missed does
-// not matter: each tells all of what it is about.
+// RaceEvent is what a follower of a race hears. What they missed does not
+// matter: each tells all of what it is about.
 type RaceEvent struct {
 	Race     string        `json:"id"`
 	Time     time.Time     `json:"time"`
@@ -364,7 +364,8 @@ type RaceLog struct {
 	LogRecord
 }
 
-// How much a race can have. Whoever may open the daemon's socket can send one.
+// How much a race can have. Any user who may open the daemon's socket can send
+// one.
 const (
 	MostApproaches = 256
 	MostCommands   = 100 // of a setup, an approach, checks or metrics

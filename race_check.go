@@ -32,14 +32,14 @@ const (
 	mostRaceText = 1 << 20
 )
 
-// Check refuses a race that makes no sense, or is more than anybody means. All
-// that it finds is in the error's items: their paths say where in the race, as
-// in "approaches[2].steps[0].timeout".
+// Check refuses a race that makes no sense, or is more than a caller can mean.
+// All that it finds is in the error's items: their paths say where in the race,
+// as in "approaches[2].steps[0].timeout".
 func (s RaceSpec) Check() error {
 	f := &raceFaults{}
 	s.checkSize(f)
 	if len(f.items) > 0 {
-		return f.err() // nobody goes through a million of them
+		return f.err() // before it goes through a million of them
 	}
 	s.checkWords(f)
 	s.checkRules(f)

@@ -32,7 +32,7 @@ func (f *raceFaults) hint(format string, args ...any) {
 	}
 }
 
-// take adds what somebody else found, in their words.
+// take adds what another check found, in its words.
 func (f *raceFaults) take(at string, err error) {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -133,7 +133,7 @@ func (f *raceFaults) rules(at string, rules []string) {
 	}
 }
 
-// quote is text that somebody sent, fit to be shown.
+// quote is text that a client sent, fit to be shown.
 func quote(text string) string { return fmt.Sprintf("%q", cut(text)) }
 
 func cut(text string) string {

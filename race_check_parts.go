@@ -29,7 +29,7 @@ func (s RaceSpec) checkWords(f *raceFaults) {
 	}
 }
 
-// distinct: two columns of a table with one name are nobody's wish.
+// distinct refuses two columns of a table with one name.
 func (f *raceFaults) distinct(at string, metrics []Metric) {
 	seen := map[string]int{}
 	for i, m := range metrics {

@@ -16,7 +16,7 @@ const (
 	// Expired is an apply whose old bytes are gone: it cannot be undone.
 	Expired ReceiptState = "expired"
 	// Torn could not be decided: reality changed under it meanwhile. Nothing
-	// is lost: its old bytes are kept until somebody has looked.
+	// is lost: its old bytes are kept until the owner has looked.
 	Torn ReceiptState = "torn"
 )
 

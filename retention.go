@@ -12,7 +12,7 @@ type GCSpec struct {
 	// MaxSize, where given, removes the least recently used until all that is
 	// left takes no more bytes than this.
 	MaxSize int64 `json:"max_size,omitempty"`
-	// Unreviewed also removes boxes with changes that nobody applied or
+	// Unreviewed also removes boxes with changes that were neither applied nor
 	// discarded.
 	Unreviewed bool `json:"unreviewed,omitempty"`
 }
@@ -36,7 +36,7 @@ type Collected struct {
 }
 
 // Usage is what takes the space. Bytes that several things share are counted
-// once in Total and Shared, and in nobody's Own.
+// once in Total and Shared, and in no item's Own.
 type Usage struct {
 	Total  int64      `json:"total_bytes"`
 	Shared int64      `json:"shared_bytes"`

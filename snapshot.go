@@ -6,8 +6,8 @@ import (
 )
 
 // Snapshot is a point in a box's life that can be gone back to and forked. It
-// outlives neither its box nor somebody's wish to be rid of it; the layers it
-// consists of live on where another box needs them.
+// lasts until its owner removes it or its box; the layers it consists of live on
+// where another box needs them.
 type Snapshot struct {
 	ID      string    `json:"id"`
 	Box     string    `json:"box"`      // the box's id
@@ -16,7 +16,7 @@ type Snapshot struct {
 	Name    string    `json:"name"` // unique in its box
 	Message string    `json:"message,omitempty"`
 	Created time.Time `json:"created"`
-	// Auto says that nobody asked for it: a rollback made it, to be undone, or
+	// Auto says that no user asked for it: a rollback made it, to be undone, or
 	// a fork, a template or an export of a box as it was then.
 	Auto bool `json:"auto,omitempty"`
 	// Layers are what the box consisted of, the topmost first, and Base is

@@ -105,7 +105,7 @@ func kill(t *testing.T, home string) {
 			return
 		}
 		if now, err := os.ReadFile(filepath.Join(home, "daemon.pid")); err == nil && !bytes.Equal(now, text) {
-			return // whoever waited for it has started the next one
+			return // a client that waited for it has started the next one
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -119,9 +119,9 @@ func (w *landWorld) room() int64 {
 	return int64(st.Bfree) * st.Bsize
 }
 
-// inMountsOfItsOwn runs a test in a process with a mount namespace: whoever makes
-// one meanwhile, as every box does, would keep a disk alive that is mounted in
-// the one they share, and this way nothing is left even if the test is killed.
+// inMountsOfItsOwn runs a test in a process with a mount namespace: a process that
+// makes one meanwhile, as every box does, would keep a disk alive that is mounted
+// in the one they share, and this way nothing is left even if the test is killed.
 func inMountsOfItsOwn(t *testing.T, do func(t *testing.T)) {
 	t.Helper()
 	const here = "FORKBOX_TEST_OWN_MOUNTS"

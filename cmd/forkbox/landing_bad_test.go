@@ -147,7 +147,7 @@ func setImmutable(t *testing.T, path string, on bool) {
 }
 
 // tinyDisk mounts a small filesystem on a directory. Tests that do so are not
-// parallel: everybody else's boxes see the mount come and go.
+// parallel: the boxes of other tests see the mount come and go.
 func tinyDisk(t *testing.T, dir, size string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {

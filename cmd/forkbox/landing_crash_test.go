@@ -56,7 +56,7 @@ func manyFiles(w *landWorld, dirs int) {
 }
 
 // TestPromise2AnInterruptedApplyCanBeRepeated: what a crash made undone is not
-// what somebody did to reality. The box lands as if nothing had happened,
+// what a user did to reality. The box lands as if nothing had happened,
 // without a word about conflicts.
 func TestPromise2AnInterruptedApplyCanBeRepeated(t *testing.T) {
 	t.Parallel()

@@ -28,8 +28,8 @@ func (g *grower) move(from, to string) (string, error) {
 }
 
 // moveAsPrograms renames or, where the filesystem says that it cannot, has it
-// copied as everybody does: overlayfs in a user namespace renames no directory
-// of the base.
+// copied as mv does: overlayfs in a user namespace renames no directory of the
+// base.
 func moveAsPrograms(from, to string) error {
 	err := os.Rename(from, to)
 	if errors.Is(err, unix.EXDEV) {

@@ -18,7 +18,7 @@ import (
 type grower struct {
 	root string
 	rng  *rand.Rand
-	did  []string // for whoever has to find out what went wrong
+	did  []string // to find out what went wrong
 	tick int64
 }
 

@@ -233,8 +233,8 @@ func TestAMoveAfterOwnLandingsIsNoConflict(t *testing.T) {
 	wantText(t, "landed at last", w.files(), "ee/one=1,B, ee/r=R, i=2,B, top=B,")
 }
 
-// Two boxes change a file that nobody knows the base of. The first lands, and is
-// taken back: that is no edit of reality's.
+// Two boxes change a file whose base is not known. The first lands, and is taken
+// back: that is no edit of reality's.
 func TestAnUndoneApplyOfAnotherBoxIsNoDrift(t *testing.T) {
 	w := newLandWorld(t)
 	w.sh("mkdir d; echo 1 >d/f; echo 2 >g; mkdir z; echo 3 >z/z")

@@ -190,7 +190,7 @@ func landed(got, box, before tree) string {
 
 // linksDiffer compares which names are one file. Names that are one in the box
 // must be one in reality. The other way round, files that reality had may stay
-// one: overlayfs parts them when it copies one up, which nobody asked for. And
+// one: overlayfs parts them when it copies one up, unasked by the box. And
 // in a user namespace it shows two inodes where a file of the base was linked,
 // with the right number of links.
 func linksDiffer(got, box tree, old map[[2]uint64]seen) string {

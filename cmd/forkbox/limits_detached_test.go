@@ -12,7 +12,7 @@ import (
 	"github.com/forkbox/forkbox/client"
 )
 
-// TestDetached starts a command that nobody waits for, lists it, follows
+// TestDetached starts a command that no client waits for, lists it, follows
 // it, ends it; and one that ends with its box.
 func TestDetached(t *testing.T) {
 	t.Parallel()

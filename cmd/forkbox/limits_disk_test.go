@@ -10,8 +10,8 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// TestLimitsDisk fills the disk of a box in every way there is. Whoever writes
-// is told, the record says why it failed, and the box beside it has its own.
+// TestLimitsDisk fills the disk of a box in every way there is. The program that
+// writes is told, the record says why it failed, and the box beside it has its own.
 func TestLimitsDisk(t *testing.T) {
 	t.Parallel()
 	eachDisk(t, func(w *limitWorld) {
@@ -45,7 +45,7 @@ func (w *limitWorld) full(done forkbox.Exec, out string, limit int64) {
 	w.refusedDisk(out)
 }
 
-// refusedDisk finds that whoever wrote was told so.
+// refusedDisk finds that the program that wrote was told so.
 func (w *limitWorld) refusedDisk(out string) {
 	w.Helper()
 	if !strings.Contains(out, "EDQUOT") && !strings.Contains(out, "ENOSPC") {

@@ -67,7 +67,7 @@ func hogDiskSlow(args []string) error {
 	return f.Sync()
 }
 
-// hogDiskDeleted writes to a file that nobody can see.
+// hogDiskDeleted writes to a file that has no name any more.
 func hogDiskDeleted(args []string) error {
 	f, err := os.Create("deleted")
 	if err != nil {

@@ -80,8 +80,8 @@ func hogArgv(program string, args ...string) []string {
 	return append([]string{program, hogArg}, args...)
 }
 
-// startHog starts another hog from within one, which cannot be heard: nobody
-// who listens to the first has to wait for it.
+// startHog starts another hog from within one, which cannot be heard: a process
+// that listens to the first need not wait for it.
 func startHog(attr *syscall.SysProcAttr, env []string, args ...string) (*exec.Cmd, error) {
 	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: hogArgv(os.Args[0], args...), Env: env, SysProcAttr: attr}
 	return cmd, cmd.Start()

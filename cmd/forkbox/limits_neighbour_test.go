@@ -124,7 +124,7 @@ func (w *limitWorld) probe() func() probed {
 	}
 }
 
-// TestBesideDiskHog fills a pool beside somebody who works in it.
+// TestBesideDiskHog fills a pool beside another box that works in it.
 func TestBesideDiskHog(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a pool")

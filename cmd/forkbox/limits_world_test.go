@@ -29,7 +29,7 @@ type limitWorld struct {
 	*client.Client
 }
 
-// calm is a configuration in which nobody waits because other tests keep this
+// calm is a configuration in which no request waits because other tests keep this
 // machine busy.
 const calm = "admission: {pressure: {memory: 100, io: 100}}\n"
 

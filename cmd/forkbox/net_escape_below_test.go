@@ -38,8 +38,8 @@ func (w *netWorld) attemptsBelow(at aims) []attempt {
 		return attempt{name: name, argv: w.inside("raw", fmt.Sprint(proto), addr), rights: true, record: want{proto: recorded, addr: addr}}
 	}
 	// Packets that claim to come from elsewhere get no answer that their sender
-	// could see. The gate may take them for what is not worth a record: nobody
-	// in the box can use such a connection.
+	// could see. The gate may take them for what is not worth a record: no
+	// process in the box can use such a connection.
 	forged := attempt{name: "a forged source", argv: w.inside("forged", "198.18.7.7", at.four, "80"), mute: true, rights: true}
 	frame := attempt{name: "a frame below the IP stack", argv: w.inside("frame", at.four, "81"), mute: true, rights: true, tame: true,
 		record: want{proto: "tcp", addr: at.four, port: 81}}
@@ -130,8 +130,8 @@ func (w *netWorld) listens(network, address string) {
 	}()
 }
 
-// TestPromise8NoOtherWay: the box's device is the only one, whatever somebody
-// with all rights in the box does to it: addresses, routes, namespaces.
+// TestPromise8NoOtherWay: the box's device is the only one, whatever root in the
+// box does to it: addresses, routes, namespaces.
 func TestPromise8NoOtherWay(t *testing.T) {
 	t.Parallel()
 	w := newNetWorld(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// attempt is a way out of a box that somebody might try.
+// attempt is a way out of a box that a program in it might try.
 type attempt struct {
 	name string
 	argv []string
@@ -21,7 +21,7 @@ type attempt struct {
 	// to the gate: the comment beside it says why.
 	record want
 	// mute is that who tries cannot know that it failed: a packet was sent, and
-	// that nobody heard it is for the world to say.
+	// that no host heard it is for the world to say.
 	mute bool
 	// rights may be missing for it: then the kernel of the box refuses it, and
 	// nothing gets to the gate.

@@ -25,7 +25,7 @@ func newFronted(t *testing.T, flags ...string) fronted {
 }
 
 // alone is the same for a test within the test, with a box of its own: what is
-// on record there is nobody else's doing.
+// on record there is no other test's doing.
 func (f fronted) alone(t *testing.T, number int) fronted {
 	f.netWorld = f.as(t)
 	f.box = f.makeBox(fmt.Sprint("prisoner", number), "--allow", f.good)
@@ -101,8 +101,9 @@ func TestPromise8Fronting(t *testing.T) {
 	}
 }
 
-// TestPromise8FrontingSlowly says for whom it is so slowly that nobody waits for
-// it: what has gone out by then must not be the beginning of something else.
+// TestPromise8FrontingSlowly says for whom it is so slowly that the gate does not
+// wait for it: what has gone out by then must not be the beginning of something
+// else.
 func TestPromise8FrontingSlowly(t *testing.T) {
 	t.Parallel()
 	f := newFronted(t)

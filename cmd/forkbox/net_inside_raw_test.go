@@ -167,7 +167,7 @@ func insideFrame(args []string) (string, error) {
 }
 
 // insideDevices are those that the box has, and whether it could make another
-// one that nobody looks at.
+// one that the gate does not look at.
 func insideDevices([]string) (string, error) {
 	devices, err := net.Interfaces()
 	if err != nil {

@@ -35,7 +35,7 @@ s = socket.create_server(('127.0.0.1', 7902)); c = socket.create_connection(('12
 	w.works("shared", w.inside("dial", "tcp", "127.0.0.1:7901")...)
 }
 
-// TestNetDefault is what a box has if nobody says anything: the registries that
+// TestNetDefault is what a box has if the user says nothing: the registries that
 // this machine's tools use, and nothing more.
 func TestNetDefault(t *testing.T) {
 	t.Parallel()
@@ -109,7 +109,7 @@ func TestNetFloor(t *testing.T) {
 }
 
 // TestNetProject: a project's file allows hosts, and cannot open what is the
-// host's or a secret: whoever wrote the repository is not who runs it.
+// host's or a secret: the repository's author is not the user who runs it.
 func TestNetProject(t *testing.T) {
 	t.Parallel()
 	w := newNetWorld(t)

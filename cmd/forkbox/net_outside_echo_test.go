@@ -28,7 +28,7 @@ func (o *outside) serveEcho() error {
 	}
 	return errors.Join(
 		eachConn(echoPort, echo),
-		eachConn(sinkPort, func(c net.Conn) { // it tells whoever calls what to do
+		eachConn(sinkPort, func(c net.Conn) { // it tells a caller what to do
 			_, _ = io.WriteString(c, "id\n")
 			_, _ = io.Copy(io.Discard, c)
 			c.Close()

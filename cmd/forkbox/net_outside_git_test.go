@@ -61,7 +61,7 @@ LogLevel ERROR
 `
 
 // sshCommands are all that who logs in can do: the server is root on the real
-// machine, and the key is for everybody who runs tests.
+// machine, and the key is for every user who runs tests.
 const sshCommands = `restrict,command="case \"$SSH_ORIGINAL_COMMAND\" in git-*) git-shell -c \"$SSH_ORIGINAL_COMMAND\";; *) echo hello from ssh;; esac" %s`
 
 // serveSSH answers on 22 with OpenSSH's server, to who has DIR/ssh_client.

@@ -45,8 +45,8 @@ func (w *netWorld) echoes() {
 	}
 }
 
-// hears: the canary is silent until somebody sends it something, on a port that
-// nobody listens on.
+// hears: the canary is silent until something is sent to it, on a port that no
+// process listens on.
 func (w *netWorld) hears() {
 	w.silent(w.Canary4, w.Canary6)
 	if c, err := w.dialHost(w.T, "tcp", w.Canary4+":9999"); err == nil {

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// authority signs certificates for every name that anybody asks for. Its own is
+// authority signs certificates for every name that a client asks for. Its own is
 // DIR/ca.pem: the daemon trusts it as it would those of the system.
 type authority struct {
 	cert  *x509.Certificate

@@ -31,7 +31,7 @@ func (w *netWorld) starts(box string, argv ...string) {
 	w.must(append([]string{"exec", "-d", box, "--"}, argv...)...)
 }
 
-// TestSamePortInThreeBoxes: each has its own loopback, so nobody collides.
+// TestSamePortInThreeBoxes: each has its own loopback, so they do not collide.
 func TestSamePortInThreeBoxes(t *testing.T) {
 	t.Parallel()
 	w := newNetWorld(t)

@@ -40,7 +40,7 @@ func (w *netWorld) reaches(box string, r reach) {
 	if out := w.works(box, r.argv...); !strings.Contains(out, r.says) {
 		w.Errorf("it does not say %q, but %s", r.says, out)
 	}
-	udp := r.record.proto == "udp" // nobody knows when that ends
+	udp := r.record.proto == "udp" // the gate cannot know when that ends
 	w.until("it is on record, and what came and went", func() bool {
 		for _, c := range w.conns(box) {
 			if r.record.fits(c) && c.Allowed && c.Rule.From == "box" && (udp || c.State == forkbox.ConnClosed && c.In > 0 && c.Out > 0) {

@@ -33,7 +33,7 @@ func TestTeam(t *testing.T) {
 	}
 	w.recorded("web", want{host: "api", port: 8000, state: forkbox.ConnClosed})
 	addr := strings.Fields(w.works("web", w.inside("lookup", "api")...))[1]
-	w.failsIn("spy", w.inside("dial", "tcp", addr+":8000")...) // its address is nobody's elsewhere
+	w.failsIn("spy", w.inside("dial", "tcp", addr+":8000")...) // outside the team no box has its address
 	w.failsIn("web", w.inside("dial", "tcp", w.name("evil", w.Canary4)+":8000")...)
 	w.silent(w.Canary4)
 }
@@ -44,7 +44,7 @@ func TestTeamRests(t *testing.T) {
 	w := newNetWorld(t)
 	w.must("new", "--name", "api", "--net", "team:red", "--net-preset", "locked")
 	w.must("new", "--name", "web", "--net", "team:red", "--net-preset", "locked")
-	w.failsIn("web", w.inside("dial", "tcp", "api:8000")...) // at rest nobody is there
+	w.failsIn("web", w.inside("dial", "tcp", "api:8000")...) // at rest nothing listens there
 	w.starts("api", "/usr/bin/python3", "-m", "http.server", "--bind", "0.0.0.0", "8000")
 	w.must("wait", "api", "--port", "8000")
 	w.works("web", w.inside("get", "http://api:8000/")...)

@@ -36,7 +36,7 @@ func (w *netWorld) conns(box string) (all connLog) {
 	return doc.Conns
 }
 
-// last are as many as somebody reads.
+// last are as many as a person reads.
 func (l connLog) last() connLog { return l[max(0, len(l)-12):] }
 
 func (l connLog) String() string {

@@ -50,7 +50,7 @@ func findOutside(t *testing.T) *theOutside {
 }
 
 // startOutside starts one that ends with this process: its stdin is a pipe that
-// only this process has. It is killed by nobody, so nothing can be forgotten.
+// only this process has. No test has to kill it, so none can forget to.
 func startOutside() (*theOutside, error) {
 	dir, err := os.MkdirTemp("", "fbtest-outside-")
 	if err != nil {

@@ -133,7 +133,7 @@ func (w *raceWorld) boxOf(ref string) (b forkbox.Box) {
 }
 
 // TestRaceLimitMet: one approach meets a limit of its box. That is its outcome,
-// and nobody else's.
+// and no other's.
 func TestRaceLimitMet(t *testing.T) {
 	t.Parallel()
 	w := newRaceWorld(t)

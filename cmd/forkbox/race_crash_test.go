@@ -127,8 +127,7 @@ func (w *raceWorld) asIfNothing(r forkbox.Race) {
 	}
 }
 
-// TestRaceCrashAnywhere kills the daemon again and again, at moments that
-// nobody chose.
+// TestRaceCrashAnywhere kills the daemon again and again, at random moments.
 func TestRaceCrashAnywhere(t *testing.T) {
 	t.Parallel()
 	for round := range 6 {

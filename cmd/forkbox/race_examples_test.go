@@ -69,7 +69,7 @@ func exampleSpeed(w *raceWorld) {
 }
 
 func examplePort(w *raceWorld) {
-	// Reality's port 8000 is in use, by this test or by whoever has it already.
+	// Reality's port 8000 is in use, by this test or by a process that has it already.
 	listener, err := net.Listen("tcp", "127.0.0.1:8000")
 	if err == nil {
 		defer listener.Close()
@@ -146,8 +146,8 @@ func newExample(t *testing.T, name, cache string) *raceWorld {
 	return w
 }
 
-// examplesDir is beside this package, or where whoever runs the test binary on
-// its own has put it.
+// examplesDir is beside this package, or where it was put for a test binary that
+// is run on its own.
 func examplesDir(t *testing.T) string {
 	t.Helper()
 	for _, dir := range []string{"../../examples", "../examples"} {

@@ -40,7 +40,7 @@ func (w *raceWorld) ended(out string) forkbox.Race {
 	return *all[len(all)-1].Record
 }
 
-// race runs one to its end. Its exit says whether somebody won.
+// race runs one to its end. Its exit says whether an approach won.
 func (w *raceWorld) race(args ...string) forkbox.Race {
 	w.Helper()
 	out, errs, code := w.try(append([]string{"race", "--json"}, args...)...)

@@ -14,8 +14,8 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// TestPromise8RacesOfOtherUsers: a daemon of root's serves everybody, and a
-// race is nobody's business but its owner's.
+// TestPromise8RacesOfOtherUsers: a daemon of root's serves every user, and a
+// race is the business of its owner alone.
 func TestPromise8RacesOfOtherUsers(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -40,7 +40,7 @@ func TestPromise8RacesOfOtherUsers(t *testing.T) {
 	if out, _, code := w.theirs("race", "ls", "--json"); code != 0 || strings.Contains(out, id) {
 		t.Errorf("another user's race ls: exit %d: %s", code, out)
 	}
-	// A race from a snapshot of somebody else's is no way in.
+	// A race from another user's snapshot is no way in.
 	w.must("new", "--name", "base")
 	w.must("snapshot", "base", "point")
 	if out, said, code := w.theirs("race", "--from", "base@point", "--try", "a=true"); code != 125 {

@@ -122,7 +122,7 @@ func (w *raceWorld) decides(c contest) forkbox.Race {
 }
 
 // TestRaceOnTheCommandLine has the same with flags, for people: the table and
-// the verdict are on stdout, and the exit says whether somebody won.
+// the verdict are on stdout, and the exit says whether an approach won.
 func TestRaceOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	w := newRaceWorld(t)

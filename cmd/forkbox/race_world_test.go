@@ -17,7 +17,7 @@ import (
 )
 
 // raceWorld is a workspace in reality and a forkbox whose daemon starts when it
-// is needed, as everybody's does: what follows a race brings a daemon back that
+// is needed, as any user's does: what follows a race brings a daemon back that
 // was killed.
 type raceWorld struct {
 	*testing.T
@@ -207,7 +207,7 @@ func (w *raceWorld) show(ref string) (r forkbox.Race) {
 }
 
 // letGo has a step go on that waits for the file "go". That may end the race,
-// which stops the box, and with it whoever would wait for the command.
+// which stops the box, and with it any process that would wait for the command.
 func (w *raceWorld) letGo(box string) {
 	w.Helper()
 	w.must("exec", "-d", box, "--", "touch", "go")

@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// condition tells root's scripts from everybody's.
+// condition tells root's scripts from those for every user.
 func condition(name string) (bool, error) {
 	if name == "root" {
 		return os.Geteuid() == 0, nil
@@ -77,7 +77,7 @@ func tempHome() (string, error) {
 // left.
 func removeHome(t *testing.T, home string) {
 	stopDaemon(t, home)
-	// A killed daemon's boxes hold directories of overlayfs that nobody may enter.
+	// A killed daemon's boxes hold directories of overlayfs that only root may enter.
 	filepath.WalkDir(home, func(path string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
 			os.Chmod(path, 0o700)

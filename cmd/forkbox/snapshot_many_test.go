@@ -133,7 +133,7 @@ func TestThousandCyclesLeaveNothing(t *testing.T) {
 	}
 }
 
-// cycles each have a snapshot, a fork and a rollback that nobody needs later.
+// cycles each have a snapshot, a fork and a rollback that are not needed later.
 // Commands take long, so only some write anything.
 func (w *snapWorld) cycles(from, to int) {
 	w.Helper()

@@ -101,7 +101,7 @@ func (m *modelled) furnish() {
 	m.ok(os.Symlink("d0/e0/f0", filepath.Join(m.root, "there", "link")))
 }
 
-// story is what was done, for whoever has to find out what went wrong.
+// story is what was done, to find out what went wrong.
 func (m *modelled) story() (text string) {
 	for i, line := range m.did {
 		text += fmt.Sprintf("%3d %s\n", i+1, line)

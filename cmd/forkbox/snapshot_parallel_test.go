@@ -54,8 +54,8 @@ type crowd struct {
 	n   int
 }
 
-// act does something to any box. It may be refused, because somebody else was
-// quicker, but nothing may break.
+// act does something to any box. It may be refused, because another of the crowd
+// was quicker, but nothing may break.
 func (c *crowd) act() {
 	boxes, err := c.Boxes(c.ctx)
 	if c.allowed("list", err); len(boxes) == 0 {
@@ -96,8 +96,8 @@ func (c *crowd) act() {
 	c.allowed("act", err)
 }
 
-// allowed: a box can be gone, or busy with what somebody else does to it, or
-// stopped while it is used.
+// allowed: a box can be gone, or busy with what another of the crowd does to it,
+// or stopped while it is used.
 func (c *crowd) allowed(what string, err error) {
 	switch forkbox.CodeOf(err) {
 	case forkbox.NotFound, forkbox.Busy, forkbox.Exists:

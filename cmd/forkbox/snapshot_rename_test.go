@@ -18,7 +18,8 @@ import (
 
 // TestSnapshotOfAnIdleBoxIsARename: whatever a box holds, a snapshot of it
 // costs the same: the directory that it wrote to becomes the layer. Not a file
-// is made or changed, and below its first directories nobody even looks.
+// is made or changed, and below its first directories the daemon does not even
+// look.
 func TestSnapshotOfAnIdleBoxIsARename(t *testing.T) {
 	t.Parallel()
 	for _, files := range []int{10, 20_000} {
@@ -52,8 +53,8 @@ func TestSnapshotOfAnIdleBoxIsARename(t *testing.T) {
 	}
 }
 
-// neverListed has directories called c look as if nobody had ever listed them,
-// so that it shows when somebody does.
+// neverListed has directories called c look as if they had never been listed, so
+// that it shows when they are.
 func (w *snapWorld) neverListed(top string) {
 	w.Helper()
 	w.ok(filepath.WalkDir(filepath.Join(top, "upper"), func(path string, d fs.DirEntry, err error) error {
@@ -67,8 +68,7 @@ func (w *snapWorld) neverListed(top string) {
 	}))
 }
 
-// touched is how it would show that somebody wrote to a file, or listed a
-// directory.
+// touched is how it would show that a file was written to, or a directory listed.
 type touched struct {
 	ino   uint64
 	ctime unix.Timespec

@@ -13,7 +13,7 @@ import (
 )
 
 // TestListingProcessesAfterASnapshot: a snapshot brings an idle box to rest.
-// Whoever looks at that moment sees that nothing runs, and not an error.
+// A user who looks at that moment sees that nothing runs, and not an error.
 func TestListingProcessesAfterASnapshot(t *testing.T) {
 	t.Parallel()
 	w := newSnapWorld(t, "")

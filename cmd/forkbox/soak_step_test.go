@@ -43,7 +43,7 @@ type author struct {
 
 func (a *author) any(of []string) string { return of[a.IntN(len(of))] }
 
-// line is one that nobody has written yet.
+// line is one that was not written yet.
 func (a *author) line() string {
 	a.made++
 	return fmt.Sprint("L", a.made)

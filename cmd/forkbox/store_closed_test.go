@@ -13,9 +13,9 @@ import (
 )
 
 // TestStoreIsClosedAboveSetuidFiles: root's boxes leave programs in the store that
-// run as root for whoever executes them. Above each of them, in tops, layers and
-// receipts, lie several directories that nobody else gets into, and each of these
-// alone is enough: one that is opened by mistake opens nothing.
+// run as root for any user who executes them. Above each of them, in tops, layers
+// and receipts, lie several directories that no other user gets into, and each of
+// these alone is enough: one that is opened by mistake opens nothing.
 func TestStoreIsClosedAboveSetuidFiles(t *testing.T) {
 	t.Parallel()
 	who, err := user.Lookup("fbtest")
@@ -28,7 +28,7 @@ func TestStoreIsClosedAboveSetuidFiles(t *testing.T) {
 	}
 	t.Cleanup(func() { removeHome(t, home) })
 	leaveSetuidFiles(t, home)
-	if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { // or nobody gets to home itself
+	if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { // or the other user does not get to home itself
 		t.Fatal(err)
 	}
 	kinds := map[string]int{}

@@ -47,7 +47,7 @@ func TestAttachOnATerminal(t *testing.T) {
 	}
 }
 
-// Where the host is full somebody who waits sees their place, and can give up:
+// Where the host is full a user who waits sees their place, and can give up:
 // nothing is left of it.
 func TestPlaceInTheQueueOnATerminal(t *testing.T) {
 	for name, args := range map[string][]string{

@@ -44,7 +44,7 @@ func TestSecretIsAskedOnATerminal(t *testing.T) {
 	}
 }
 
-// Somebody else's signal leaves the terminal as it was, too.
+// Another process's signal leaves the terminal as it was, too.
 func TestSecretQuestionIsEndedFromOutside(t *testing.T) {
 	c := onTerminal(t, "secret", "set", "API_TOKEN", "--host", "api.example.com")
 	c.expect("value of API_TOKEN: ")

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A command that closes all it has of its terminal goes on: nobody hangs up on
-// it before it has ended.
+// A command that closes all it has of its terminal goes on: the terminal does not
+// hang up before it has ended.
 func TestCommandClosesItsTerminal(t *testing.T) {
 	c := onTerminal(t, "run", "--discard", "--", "bash", "-c", "exec 0<&- 1>&- 2>&-; sleep 0.5; exit 3")
 	if code := c.exit(); code != 3 {

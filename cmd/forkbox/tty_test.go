@@ -16,7 +16,7 @@ import (
 	"golang.org/x/term"
 )
 
-// terminal is forkbox on a terminal, and somebody at the keys.
+// terminal is forkbox on a terminal, and a user at the keys.
 type terminal struct {
 	t    *testing.T
 	cmd  *exec.Cmd

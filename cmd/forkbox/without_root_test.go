@@ -70,12 +70,12 @@ func (w *withoutRoot) mustSh(script string) string {
 }
 
 // TestWithoutRootEOVERFLOWIsExplained: what another user owns cannot be copied
-// up, and the kernel's word for that leads nobody to the reason. It is said once in a
-// box, where somebody reads it.
+// up, and the kernel's word for that does not tell the reason. It is said once in a
+// box, where a user reads it.
 func TestWithoutRootEOVERFLOWIsExplained(t *testing.T) {
 	t.Parallel()
 	w := newWithoutRoot(t)
-	theirs := filepath.Join(w.dir, "theirs") // of root's, which everybody may write to
+	theirs := filepath.Join(w.dir, "theirs") // of root's, which every user may write to
 	if err := errors.Join(os.Mkdir(theirs, 0o777), os.Chmod(theirs, 0o777)); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestWithoutRootTopsDoNotLand(t *testing.T) {
 
 // TestWithoutRootMountsBelowVar: what is mounted below a directory has it put
 // together from stand-ins. They are as reality's, setgid bits too, so that nothing
-// shows as changed that nobody changed, and everything can land.
+// shows as changed that the box did not change, and everything can land.
 func TestWithoutRootMountsBelowVar(t *testing.T) {
 	t.Parallel()
 	w := newWithoutRoot(t)

@@ -94,7 +94,7 @@ func (d *Daemon) serve(ctx context.Context, engine server.Engine, log *slog.Logg
 		return forkbox.Wrap("listen on "+d.Socket, err)
 	}
 	unlink := func() { os.Remove(d.Socket) }
-	defer os.Remove(d.pidFile()) // after the socket: whoever waits for the end looks at this one
+	defer os.Remove(d.pidFile()) // after the socket: a process that waits for the end looks at this one
 	defer unlink()
 	if err := os.WriteFile(d.pidFile(), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
 		return forkbox.Wrap("serve", err)

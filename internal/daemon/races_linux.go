@@ -25,5 +25,5 @@ func (k *keeper) Reconcile(ctx context.Context) error {
 // Races runs races.
 func (k *keeper) Races() server.Races { return k.races }
 
-// Busy says whether the daemon is of any use to anybody.
+// Busy says whether the daemon is still needed: one that is not may end.
 func (k *keeper) Busy() bool { return k.races.Busy() || k.Engine.Busy() }

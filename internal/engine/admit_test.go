@@ -14,7 +14,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// waits says whether somebody waits with a ticket, and at which place.
+// waits says whether a request waits with a ticket, and at which place.
 func (g *governedWorld) waits(ticket string) (forkbox.Waiting, bool) {
 	g.t.Helper()
 	list, err := g.Queue(context.Background(), ada)
@@ -111,7 +111,7 @@ func TestWaitEnds(t *testing.T) {
 	little := int64(time.Millisecond)
 	_, err := w.Exec(t.Context(), ada, "one", withWish(forkbox.Wish{Wait: &little}), forkbox.Stdio{})
 	wantCode(t, err, forkbox.Busy)
-	// By itself, where nobody tells that there is room.
+	// By itself, where the daemon is not told that there is room.
 	waiting = w.execSoon(t.Context(), "one", forkbox.Wish{Ticket: "t"})
 	w.policies.with(func(p *fakePolicies) { p.admit = places(2, 9) })
 	check(t, <-waiting)

@@ -68,7 +68,7 @@ func TestTTLSurvivesRestarts(t *testing.T) {
 	w.eventually("it is warned", func() bool { return w.happened("one", forkbox.EventTTLSoon) })
 	for range 3 {
 		w.again()
-		w.clock.change(func(i *core.Instant) { i.Time = i.Time.Add(100 * time.Hour) }) // somebody set it
+		w.clock.change(func(i *core.Instant) { i.Time = i.Time.Add(100 * time.Hour) }) // a user set it
 	}
 	w.eventually("that is noticed", func() bool { return w.happened("one", forkbox.EventTimeJumps) })
 	w.eventually("its end is told by the new time", func() bool {

@@ -112,9 +112,8 @@ func TestConnLogIsFollowed(t *testing.T) {
 	}
 }
 
-// A follower that reads slowly holds up nobody and costs a bounded memory.
-// TestFollowingEndsWithTheBox: whoever follows a box that is removed need not
-// wait for ever.
+// TestFollowingEndsWithTheBox: a follower of a box that is removed need not wait
+// for ever.
 func TestFollowingEndsWithTheBox(t *testing.T) {
 	w := newNetWorld(t)
 	b := w.make(CreateSpec{Name: "one"})

@@ -67,8 +67,8 @@ func TestPromise6NothingLeaksWhenKilledAtAnyStep(t *testing.T) {
 	}
 }
 
-// The same for lives that nobody thought of, and for a daemon that is killed
-// while it clears up after one that was killed.
+// The same for lives made up at random, and for a daemon that is killed while it
+// clears up after one that was killed.
 func TestPromise6NothingLeaksInAnyLife(t *testing.T) {
 	names := []string{"create one", "create two", "exec", "exec nonsense", "end of execs", "start", "stop", "remove"}
 	w := newWorld(t)

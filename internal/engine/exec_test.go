@@ -52,8 +52,8 @@ func TestExecThatCannotStartIsRecorded(t *testing.T) {
 	}
 }
 
-// Somebody may remove a box at any moment. Whoever was about to run something in
-// it hears that, and not which file was not there any more.
+// The owner may remove a box at any moment. A caller who was about to run
+// something in it hears that, and not which file was not there any more.
 func TestExecInABoxThatIsBeingRemoved(t *testing.T) {
 	w := newWorld(t)
 	w.create("one")
@@ -113,7 +113,7 @@ func TestExecAs(t *testing.T) {
 		who        forkbox.Owner
 		user, want string
 	}{
-		{ada, "ada", ""}, // not looked up in the box, where it could mean anybody
+		{ada, "ada", ""}, // not looked up in the box, where it could mean any user
 		{ada, "1000", ""},
 		{ada, "", ""},
 		{root, "ada", "ada"},

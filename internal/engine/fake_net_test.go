@@ -52,7 +52,7 @@ type nets struct {
 	gates    map[string]*fakeGate
 	failures map[string]error // by method
 	opened   int
-	mode     forkbox.Net // what nobody who asks gets; policy if empty
+	mode     forkbox.Net // what a caller gets who asks for none; policy if empty
 	wider    bool        // gives more than was asked for
 }
 
@@ -275,7 +275,7 @@ func (f *fakePorts) of(box string) []forkbox.Port {
 	return slices.Clone(f.live[box])
 }
 
-// take has somebody else use a port of the host's, or not any more.
+// take has another process use a port of the host's, or not any more.
 func (f *fakePorts) take(port int, taken bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

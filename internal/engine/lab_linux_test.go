@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// me is who runs the tests: reality is touched with nobody else's rights.
+// me is who runs the tests: reality is touched with no other user's rights.
 var me = forkbox.Owner{UID: os.Getuid(), GID: os.Getgid(), Name: "me", Home: "/home/me"}
 
 // lab is a world with a piece of reality, and boxes that have real upper

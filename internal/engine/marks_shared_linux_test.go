@@ -39,7 +39,7 @@ func TestMarksOfManyPathsAreShared(t *testing.T) {
 	if m, _ := marks.Get(l.reality + "/f"); !m.Nothing {
 		t.Errorf("%+v", m)
 	}
-	if m, _ := first.Get(l.reality + "/f"); m.Nothing { // whoever has them goes on with them
+	if m, _ := first.Get(l.reality + "/f"); m.Nothing { // a holder goes on with them
 		t.Errorf("%+v", m)
 	}
 }

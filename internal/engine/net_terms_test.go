@@ -69,8 +69,8 @@ func TestNetworkRefuses(t *testing.T) {
 	}
 }
 
-// Promise 5: what was asked for and cannot be had is an error. Where nobody
-// asked, less is given, and that is said.
+// Promise 5: what was asked for and cannot be had is an error. Where the caller
+// did not ask, less is given, and that is said.
 func TestPromise5NetworkThatThisHostCannotGive(t *testing.T) {
 	cannot := forkbox.Errorf(forkbox.Unsupported, "make a device", "there is no /dev/net/tun").Hint("load the module")
 	for name, prevent := range map[string]func(*netWorld){

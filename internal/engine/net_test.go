@@ -97,7 +97,7 @@ func TestAllowRefuses(t *testing.T) {
 	}
 }
 
-// A change that the gate does not take is none. Where nobody knows what the
+// A change that the gate does not take is none. Where it is not known what the
 // gate lets through, it lets through nothing.
 func TestAllowThatFails(t *testing.T) {
 	w := newNetWorld(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// A box is what a snapshot of it is as long as nobody writes to it, whatever
+// A box is what a snapshot of it is as long as no process writes to it, whatever
 // else it is saved as.
 func TestStillIs(t *testing.T) {
 	for _, stacks := range []bool{true, false} {

@@ -35,7 +35,7 @@ func TestExecIsFoundByItsLabel(t *testing.T) {
 	}
 }
 
-// A race leaves its box to somebody who came to use it, and takes along what it
+// A race leaves its box to a user who came to use it, and takes along what it
 // has running there itself.
 func TestRetiredBoxIsNotInUse(t *testing.T) {
 	w := newWorld(t)
@@ -96,7 +96,7 @@ func TestBoxesThatLostARace(t *testing.T) {
 	}
 }
 
-// Boxes of others are left alone, whatever ids somebody gives.
+// Boxes of others are left alone, whatever ids a caller gives.
 func TestSupersedeIsForOnesOwnBoxes(t *testing.T) {
 	l := newLab(t)
 	l.real("f", "old\n")

@@ -247,7 +247,7 @@ func TestLandingsDoNotWaitForEachOther(t *testing.T) {
 	l.wantNoLeak()
 }
 
-// Whoever gives up waiting for another apply has changed nothing.
+// A caller who gives up waiting for another apply has changed nothing.
 func TestWaitingForRealityCanBeGivenUp(t *testing.T) {
 	l := newLab(t)
 	l.box("one", "f", "new\n")

@@ -15,7 +15,7 @@ func TestRestartResumesExecs(t *testing.T) {
 	check(t, w.Close(t.Context()))
 	m := w.host.instance(b.ID)
 	m.host.mu.Lock()
-	m.exited = nil // nobody listens
+	m.exited = nil // no daemon listens
 	m.host.mu.Unlock()
 	m.exit(ended.ID, forkbox.Exit{Code: 4, Cause: forkbox.CauseExited})
 	w.restart(&fuse{})

@@ -125,7 +125,7 @@ func TestPromise6LayersAgreeWhenKilledAtAnyStep(t *testing.T) {
 	}
 }
 
-// whole is what there is before and after, when nobody is killed and nothing
+// whole is what there is before and after, when no daemon is killed and nothing
 // fails: a later daemon may finish what failed.
 func (in interruption) whole(w *layeredWorld) (before, after map[string]string) {
 	w.t.Helper()

@@ -110,7 +110,7 @@ func (s *Script) KeepCapabilities(last int) {
 }
 
 // WithoutHandles takes from the child the capability that overlayfs asks of
-// whoever mounts it before it follows the handles of files of the base that it
+// its mounter before it follows the handles of files of the base that it
 // noted on its copies. Reality moves files: followed by its handle, a file under
 // its new name would be one with the box's copy of it under the old name, and
 // what is written to either would land at both. Without it overlayfs neither
@@ -212,7 +212,7 @@ func (s *Script) HoldOpen(path string, number int) {
 
 // HoldReadOnly keeps a path as number, without opening what is there, through a
 // read-only mount of its own. A device can be opened for writing through it
-// all the same; nobody can change the device's attributes.
+// all the same; no process can change the device's attributes through it.
 func (s *Script) HoldReadOnly(path string, number int) {
 	fd := s.Do("find "+path, unix.SYS_OPEN_TREE, unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	s.setAttr("find "+path, fd, unix.MOUNT_ATTR_RDONLY, 0)

@@ -18,7 +18,7 @@ func BootID() string {
 	return strings.TrimSpace(string(raw))
 }
 
-// SinceBoot counts from the host's start. Nobody sets it, and it goes on while
+// SinceBoot counts from the host's start. It cannot be set, and goes on while
 // the host sleeps.
 func SinceBoot() time.Duration {
 	var now unix.Timespec

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cloneChild copies the memory on write: here nobody has written down how to
-// start the child on a stack of its own.
+// cloneChild copies the memory on write: for this architecture there is no code
+// that starts the child on a stack of its own.
 //
 //go:norace
 //go:nosplit

@@ -52,8 +52,8 @@ func KernelAtLeast(major, minor int) bool {
 	return have[0] > major || have[0] == major && have[1] >= minor
 }
 
-// ReadOnlyClone opens a file through a read-only mount of its own: nobody who
-// gets hold of the descriptor can write to the file through it.
+// ReadOnlyClone opens a file through a read-only mount of its own: no process
+// that gets hold of the descriptor can write to the file through it.
 func ReadOnlyClone(path string) (int, error) {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	if err != nil {

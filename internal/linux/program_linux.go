@@ -6,7 +6,7 @@ import (
 
 // Enter moves the child into the cgroup behind a `tasks` or `cgroup.procs`
 // file that is open for writing: zero means who writes. The rights are those of
-// whoever opened the file.
+// the process that opened the file.
 func (s *Script) Enter(fds ...int) {
 	for _, fd := range fds {
 		s.free(s.Do("enter the cgroup", unix.SYS_WRITE, fd, []byte("0"), 1))
@@ -21,8 +21,8 @@ func (s *Script) Expendable(score string) {
 
 // Stamp marks the child and all that it will start with a number, which [Stamped]
 // reads: as its limit on the time that a real-time process may run without a
-// pause. Nothing comes near the limit, nobody looks at it, and unlike a session
-// or an environment it is never left behind.
+// pause. Nothing comes near the limit, no program looks at it, and unlike a
+// session or an environment it is never left behind.
 func (s *Script) Stamp(number uint64) {
 	limit := unix.Rlimit{Cur: stampBase + number, Max: stampBase + number}
 	s.Try(func() { s.free(s.Do("stamp", unix.SYS_PRLIMIT64, 0, StampLimit, &limit, 0)) })

@@ -171,7 +171,7 @@ type Child struct {
 
 // Keep names the descriptors that the script or its program need. A child whose
 // script names some closes all others first: it must not keep the daemon's sockets alive, nor
-// pass on what whoever started the daemon left open.
+// pass on what the process that started the daemon left open.
 func (s *Script) Keep(fds ...int) { s.keepFD = append(s.keepFD, fds...) }
 
 func (s *Script) closeOthers(status int) {

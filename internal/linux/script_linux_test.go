@@ -35,7 +35,7 @@ func play(t *testing.T, flags uintptr, fill func(s *Script, out int)) (said stri
 }
 
 // tempDir goes with the test, also when overlayfs left directories in it that
-// nobody may enter.
+// only root may enter.
 func tempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "fbtest-")
@@ -190,7 +190,7 @@ func TestScriptExec(t *testing.T) {
 }
 
 // namespace is the flags and first steps that let a script mount, for root and
-// everybody else.
+// other users.
 func namespace(s *Script) {
 	s.MapSelf(os.Geteuid(), os.Getegid())
 	s.Private()
@@ -198,7 +198,7 @@ func namespace(s *Script) {
 
 const newMounts = unix.CLONE_NEWUSER | unix.CLONE_NEWNS
 
-// TestScriptTellsWhatTheFilesystemSaid: EINVAL alone helps nobody.
+// TestScriptTellsWhatTheFilesystemSaid: EINVAL alone does not help the user.
 func TestScriptTellsWhatTheFilesystemSaid(t *testing.T) {
 	t.Parallel()
 	dir := tempDir(t)

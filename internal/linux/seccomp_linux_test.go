@@ -94,8 +94,8 @@ func TestKeyringsAreMissing(t *testing.T) {
 	}
 }
 
-// TestSeccompJumps: eight bits hold a jump. One that is out of range after
-// somebody lengthened the list would be cut off silently.
+// TestSeccompJumps: eight bits hold a jump. One that is out of range, because the
+// list has become longer, would be cut off silently.
 func TestSeccompJumps(t *testing.T) {
 	t.Parallel()
 	filter, err := assemble()

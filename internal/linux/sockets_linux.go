@@ -26,7 +26,7 @@ func SocketsHere() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "sockets"), os.NewSyscallError("ask about sockets", err)
 }
 
-// OpenSockets takes over a file that somebody else opened, and makes sure that
+// OpenSockets takes over a file that another process opened, and makes sure that
 // it is what it should be.
 func OpenSockets(f *os.File) (*Sockets, error) {
 	domain, err := unix.GetsockoptInt(int(f.Fd()), unix.SOL_SOCKET, unix.SO_DOMAIN)
@@ -78,7 +78,7 @@ func (s *Sockets) Inode(proto string, local, remote netip.AddrPort) (uint32, boo
 		return 0, false
 	}
 	inode := binary.NativeEndian.Uint32(answer[inodeAt:])
-	return inode, inode != 0 // 0: nobody's any more
+	return inode, inode != 0 // 0: no process has it any more
 }
 
 // ask returns the kernel's answer, which is there as soon as it was asked.

@@ -11,8 +11,8 @@ import (
 // Whatever is changed later, on any local filesystem, gets this time or a
 // later one; whatever was changed before, this time or an earlier one.
 //
-// Touched twice: since Linux 6.13 a file whose time somebody has looked at is
-// stamped finely when it is changed again within a tick. So the second stamp is
+// Touched twice: since Linux 6.13 a file whose time was looked at is stamped
+// finely when it is changed again within a tick. So the second stamp is
 // later than anything that was changed before. On older kernels what was
 // changed in the same tick has the same time.
 func Stamp(f *os.File) (t time.Time, err error) {

@@ -46,7 +46,7 @@ func IOPriority() int {
 // Scheduler is how this process is scheduled.
 func Scheduler() (policy, priority int) {
 	attr, err := unix.SchedGetAttr(0, 0)
-	if err != nil || attr.Policy == unix.SCHED_DEADLINE { // which nobody can pass on
+	if err != nil || attr.Policy == unix.SCHED_DEADLINE { // which no process can pass on
 		return 0, 0
 	}
 	return int(attr.Policy), int(attr.Priority)
@@ -56,7 +56,7 @@ func Scheduler() (policy, priority int) {
 //
 // The runtime leaves those alone that it was started to ignore only where that has
 // a meaning for a terminal: HUP, INT and the ones that stop. The others it has
-// replaced before anybody could see what they were.
+// replaced before this package could see what they were.
 func Ignored() (set uint64) {
 	for _, sig := range []syscall.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU} {
 		var action [4]uint64

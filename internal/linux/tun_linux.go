@@ -45,13 +45,13 @@ func becomeTUN(fd int, name string) error {
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ifr); err != nil {
 		return os.NewSyscallError("make the TUN device", err)
 	}
-	// It goes with its network namespace, in the background. Else whoever closes
-	// it last would have to wait until the kernel has taken it down: that takes
-	// longer than all the rest of a box's life.
+	// It goes with its network namespace, in the background. Else the process
+	// that closes it last would have to wait until the kernel has taken it down:
+	// that takes longer than all the rest of a box's life.
 	return os.NewSyscallError("keep the TUN device", unix.IoctlSetInt(fd, unix.TUNSETPERSIST, 1))
 }
 
-// OpenTUN takes over a TUN device that somebody else made, and makes sure that
+// OpenTUN takes over a TUN device that another process made, and makes sure that
 // it is one.
 func OpenTUN(f *os.File) (*os.File, error) {
 	defer f.Close()
@@ -74,8 +74,8 @@ func OpenTUN(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "tun"), nil
 }
 
-// up sets the device up with ioctls: one that does not exist yet for anybody
-// else needs no netlink.
+// up sets the device up with ioctls: one that no other process has seen yet
+// needs no netlink.
 func (i Interface) up() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package nofile knows the limit on open files that this process was started
 // with: what it starts for others should have that one.
 //
-// The Go runtime raises the limit when package syscall is initialised, and tells
-// nobody what it was. Packages that import nothing are initialised in the order of
-// their paths, and this one's is before that.
+// The Go runtime raises the limit when package syscall is initialised, and does
+// not tell what it was. Packages that import nothing are initialised in the order
+// of their paths, and this one's is before that.
 package nofile
 
 var soft, hard uint64

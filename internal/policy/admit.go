@@ -19,9 +19,9 @@ func never(why string) Verdict { return Verdict{Why: why} }
 
 var fine = Verdict{OK: true}
 
-// Admit says whether the host has room for what somebody wants. Something that
-// can never be is told at once, even where something else would have to be
-// waited for first.
+// Admit says whether the host has room for what is wanted. Something that can
+// never be is told at once, even where something else would have to be waited
+// for first.
 func (c Config) Admit(load hostload.Load, now Committed, want Want) Verdict {
 	verdict := fine
 	for _, check := range c.checks(want) {

@@ -66,9 +66,10 @@ func (c Config) memoryLeft(load hostload.Load, _ Committed, _ Want) Verdict {
 	return left("the host has %s of memory left, and keeps %s for itself", load.MemAvailable, keep, load.MemTotal)
 }
 
-// diskLeft has whoever is alone be told at once: a box that runs may end and be
-// removed, but those at rest lie where they lie, and those that were paused to
-// save what is left go on only when there is more.
+// diskLeft tells the caller at once that a wait would not end where no box runs
+// that is not paused: a box that runs may end and be removed, but those at rest
+// lie where they lie, and those that were paused to save what is left go on only
+// when there is more.
 func (c Config) diskLeft(load hostload.Load, now Committed, _ Want) Verdict {
 	v := c.diskFree(load)
 	if v.Wait {
@@ -103,9 +104,9 @@ func left(words string, free, keep, total int64) Verdict {
 	}
 }
 
-// pressure does not count against who is alone: no other box will end and make
-// the host idle, and whoever wants to look what their only box is doing to the
-// host must get in.
+// pressure does not count against a box that is alone: no other box will end and
+// make the host idle, and an owner who wants to look what their only box is doing
+// to the host must get in.
 func (c Config) pressure(load hostload.Load, now Committed, want Want) Verdict {
 	others := now.Running
 	if !want.Start {
@@ -128,7 +129,7 @@ func waitedFor(what string) string {
 }
 
 // Unmeasured lists the pressures that the configuration counts on and this
-// kernel does not measure, for somebody to be told.
+// kernel does not measure.
 func (c Config) Unmeasured(load hostload.Load) []string {
 	var all []string
 	for _, what := range slices.Sorted(maps.Keys(c.Admission.Pressure)) {

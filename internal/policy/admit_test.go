@@ -16,7 +16,7 @@ func idle(mem int64) hostload.Load {
 	return hostload.Load{MemTotal: mem, MemAvailable: mem / 2, DiskTotal: 100 * gib, DiskFree: 50 * gib, CPUs: 2, InodesTotal: 1000, InodesFree: 900}
 }
 
-// TestFirstBox: what is built in keeps nobody from their first box, on hosts
+// TestFirstBox: what is built in keeps no user from their first box, on hosts
 // of all sizes, however busy they are with something else.
 func TestFirstBox(t *testing.T) {
 	for mem := int64(256 << 20); mem <= 4<<40; mem *= 2 {
@@ -101,8 +101,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestFullDiskIsAPersonsToFree: whoever is alone on a full disk need not wait, and
-// everybody is told what to do.
+// TestFullDiskIsAPersonsToFree: a caller who is alone on a full disk need not wait,
+// and every caller is told what to do.
 func TestFullDiskIsAPersonsToFree(t *testing.T) {
 	full := hostload.Load{DiskTotal: 100 * gib, InodesTotal: 1000, InodesFree: 1000}
 	noFiles := hostload.Load{DiskTotal: 100 * gib, DiskFree: 50 * gib, InodesTotal: 1000}

@@ -11,11 +11,11 @@ import (
 
 // Config is what the daemon's config.yaml says.
 type Config struct {
-	// Limits is the host's floor: no box has more, whatever anybody asks for.
+	// Limits is the host's floor: no box has more, whatever is asked for.
 	Limits forkbox.Limits
 	// Defaults are for boxes of which nothing was said.
 	Defaults forkbox.Limits
-	// Users are by name, by uid in digits, or "*" for everybody not named.
+	// Users are by name, by uid in digits, or "*" for all who are not named.
 	Users     map[string]User
 	Admission Admission
 	Reserve   Reserve
@@ -52,7 +52,7 @@ type Admission struct {
 	// seconds, in percent, in which some process waited, above which nothing
 	// new starts. What is not in it does not count.
 	Pressure map[string]float64
-	// Wait is how long somebody waits for a place who said nothing else.
+	// Wait is how long a caller waits for a place who said nothing else.
 	Wait time.Duration
 }
 

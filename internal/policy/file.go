@@ -17,7 +17,7 @@ const configEnv = "FORKBOX_CONFIG"
 const mostText = 64 << 10
 
 // DefaultPath is where the daemon's configuration is: FORKBOX_CONFIG if that is
-// set, else /etc/forkbox/config.yaml for root, and for everybody else
+// set, else /etc/forkbox/config.yaml for root, and for other users
 // forkbox/config.yaml in XDG_CONFIG_HOME or ~/.config. It is empty where there
 // is no home either.
 func DefaultPath(root bool) string {
@@ -36,7 +36,7 @@ func DefaultPath(root bool) string {
 	return ""
 }
 
-// readTrusted reads a file that nobody else can have written. The checks are
+// readTrusted reads a file that no other user can have written. The checks are
 // made on what was opened: a path could be exchanged in between.
 func readTrusted(file string) ([]byte, error) {
 	link, err := os.Lstat(file)

@@ -54,7 +54,7 @@ func TestDefaultPath(t *testing.T) {
 	}
 }
 
-// TestLoadMissing: no file is no mistake, unless somebody named it: a floor
+// TestLoadMissing: no file is no mistake, unless the user named it: a floor
 // that cannot be found is not a floor that may be left out.
 func TestLoadMissing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
@@ -124,7 +124,7 @@ func give(t *testing.T, file string, uid, gid int) {
 	must(t, os.Lchown(file, uid, gid))
 }
 
-// TestTrusted: one's own group, and whoever called sudo, are friends.
+// TestTrusted: one's own group, and the user who called sudo, are friends.
 func TestTrusted(t *testing.T) {
 	file := put(t, filepath.Join(t.TempDir(), "x.yaml"), "limits: {pids: 100}\n")
 	must(t, os.Chown(file, os.Getuid(), os.Getgid()))

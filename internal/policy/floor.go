@@ -18,7 +18,7 @@ const (
 	fromDefault = "default"
 )
 
-// bound is the most that somebody allows.
+// bound is the most that is allowed, and who said so.
 type bound struct {
 	value int64
 	from  string
@@ -60,9 +60,9 @@ func (u User) most(r forkbox.Resource) int64 {
 	return most
 }
 
-// usersOf are the entries that hold for somebody. With one by name and one by
-// uid both hold. Digits are always a uid: somebody who is called 1000 must not
-// get what was meant for the user of that number.
+// usersOf are the entries that hold for a user. With one by name and one by uid
+// both hold. Digits are always a uid: a user who is called 1000 must not get what
+// was meant for the user of that number.
 func (c Config) usersOf(owner forkbox.Owner) []User {
 	var all []User
 	if u, has := c.Users[strconv.Itoa(owner.UID)]; has {
@@ -77,7 +77,7 @@ func (c Config) usersOf(owner forkbox.Owner) []User {
 	return all
 }
 
-// quotaOf is what all boxes of somebody may use together.
+// quotaOf is what all boxes of a user may use together.
 func (c Config) quotaOf(owner forkbox.Owner) Quota {
 	var q Quota
 	for _, u := range c.usersOf(owner) {

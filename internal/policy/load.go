@@ -99,8 +99,8 @@ func (p page) quota(q *Quota) field {
 	return func(n *yaml.Node) error { return p.fields(n, known) }
 }
 
-// isUser refuses what could never match anybody, such as a uid with a zero
-// before it: its limits would hold for nobody, and nobody would notice.
+// isUser refuses what could never match a user, such as a uid with a zero before
+// it: its limits would hold for no user, and the file's author would not notice.
 func isUser(key string) bool {
 	if isUID(key) {
 		uid, err := strconv.ParseUint(key, 10, 32)

@@ -15,9 +15,9 @@ type Network struct {
 	Floor []forkbox.NetRule
 	// DNS are the servers that names are resolved at, instead of the host's.
 	DNS []netip.AddrPort
-	// Default is for boxes of which nobody said anything: none or policy.
+	// Default is for boxes for which no network was chosen: none or policy.
 	Default forkbox.Net
-	// Preset is for those of which nobody said which.
+	// Preset is for those for which no preset was chosen.
 	Preset string
 	// Project is what a project's file may ask for by itself.
 	Project rules.Project

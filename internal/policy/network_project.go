@@ -52,7 +52,7 @@ func checkHost(text string) error {
 }
 
 // mode is none or policy. A file cannot give a box the host's own network: that
-// is for somebody to type who knows what it means.
+// is for a user to type who knows what it means.
 func (p page) mode(into *forkbox.Net) field {
 	return func(n *yaml.Node) error {
 		text, err := p.text(n)

@@ -100,8 +100,8 @@ func (p page) items(n *yaml.Node, key string, each func(item *yaml.Node, text st
 	return nil
 }
 
-// text is a plain value as it was written. Aliases are refused: nobody needs
-// them here, and a few lines of them can stand for gigabytes.
+// text is a plain value as it was written. Aliases are refused: a policy needs
+// none, and a few lines of them can stand for gigabytes.
 func (p page) text(n *yaml.Node) (string, error) {
 	if n.Kind == yaml.AliasNode {
 		return "", p.malformed(n, "an alias (*%s) is not taken here", n.Value)

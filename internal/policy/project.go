@@ -12,9 +12,9 @@ const projectFile = "forkbox.yaml"
 
 // FindProject looks for the project's file in dir and the directories above
 // it, the nearest first. It takes the real name of dir: what is above a symlink
-// is not above the project. Somebody at work below their home has no project
-// above it. It only looks: [LoadProject] refuses a file that somebody else
-// could have written.
+// is not above the project. A user at work below their home has no project
+// above it. It only looks: [LoadProject] refuses a file that another user could
+// have written.
 func FindProject(dir string) (file string, ok bool) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -20,9 +20,9 @@ type Request struct {
 // Resolve makes the policy. Each value is the first of what was said for the
 // box, by the project, by the defaults; then the user's and the host's floor
 // narrow it. A wish of the owner's that the floor does not allow is Denied, so
-// that nobody believes in more than they have; a project's is narrowed: it was
-// written for many hosts. A limit that was asked for and is not enforced on
-// this host is Unsupported, unless the wish accepts that.
+// that the owner does not believe in more than they have; a project's is
+// narrowed: it was written for many hosts. A limit that was asked for and is not
+// enforced on this host is Unsupported, unless the wish accepts that.
 func (c Config) Resolve(r Request) (forkbox.Policy, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -72,12 +72,12 @@ func (c Config) wanted(r Request, res forkbox.Resource) (want, bool) {
 	return w, w.said || w.value != forkbox.Unlimited || floor != forkbox.Unlimited
 }
 
-// want is what somebody wants of a resource.
+// want is how much of a resource is wanted.
 type want struct {
 	bound
-	said  bool // somebody chose it: unlimited is then an answer too
+	said  bool // it was chosen: unlimited is then an answer too
 	asked bool // it was asked for now: refuse rather than weaken it
-	exact bool // nobody may narrow it without a word
+	exact bool // the floor may not narrow it without a word
 }
 
 func (r Request) said(res forkbox.Resource) want {

@@ -103,7 +103,7 @@ func expect(t *testing.T, got bounds, err error, want bounds, code forkbox.Code,
 }
 
 // TestDigitsAreUIDs: a user called by a number or a star does not slip into
-// the place of somebody else.
+// the place of another user.
 func TestDigitsAreUIDs(t *testing.T) {
 	c := Config{Users: map[string]User{"1000": {Limits: limits{pids: 500}}, "*": {Limits: limits{pids: 5}}}}
 	for _, name := range []string{"1000", "*", ""} {
@@ -148,7 +148,7 @@ func TestResolveExec(t *testing.T) {
 	expect(t, got, err, bounds{files: rule(4096, "host")}, "", "", "")
 }
 
-// TestUnenforced: what was asked for and does not hold is refused; what nobody
+// TestUnenforced: what was asked for and does not hold is refused; what was not
 // asked for is told as it is.
 func TestUnenforced(t *testing.T) {
 	watched := forkbox.Rule{Value: gib, From: "box", How: forkbox.Watched, Why: "no quotas here"}

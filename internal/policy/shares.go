@@ -60,7 +60,7 @@ func (p page) bounded(n *yaml.Node, into *Share, key string) error {
 }
 
 // given reads a share that may be handed out: 12g, 90%, more than all of it
-// where somebody wants that, or "unlimited".
+// where that is wanted, or "unlimited".
 func (p page) given(into *Share, key string) field {
 	return func(n *yaml.Node) error {
 		text, err := p.text(n)

@@ -11,12 +11,12 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// openPlain does not wait for somebody to write to a fifo of that name.
+// openPlain does not wait for a writer where a fifo has that name.
 func openPlain(file string) (*os.File, error) {
 	return os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// ownedByFriend refuses what somebody else owns: in /tmp anybody can put a
+// ownedByFriend refuses what another user owns: in /tmp any user can put a
 // forkbox.yaml above other people's work.
 func ownedByFriend(file string, info fs.FileInfo) error {
 	uid := int(info.Sys().(*syscall.Stat_t).Uid)
@@ -37,8 +37,8 @@ func sudoUser() int {
 	return uid
 }
 
-// writtenByFriends refuses what somebody else may write. The caller's own
-// group may: where everybody has a group of their own, files are made so.
+// writtenByFriends refuses what another user may write. The caller's own group
+// may: where every user has a group of their own, files are made so.
 func writtenByFriends(file string, info fs.FileInfo) error {
 	mode, gid := info.Mode().Perm(), int(info.Sys().(*syscall.Stat_t).Gid)
 	who := ""

@@ -71,7 +71,7 @@ func (p page) yes(into *bool) field {
 	}
 }
 
-// wait is a time that may be zero: then nobody waits. It always ends.
+// wait is a time that may be zero: then no caller waits. It always ends.
 func (p page) wait(into *time.Duration) field {
 	return func(n *yaml.Node) error {
 		text, err := p.text(n)

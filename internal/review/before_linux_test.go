@@ -10,8 +10,8 @@ import (
 )
 
 // TestKnownIsOnlyWhatIsTheSame: of an imported change, reality counts as what it
-// was made to only where its bytes, its kind and its mode are the same, nobody
-// touches it, and nothing has landed there since.
+// was made to only where its bytes, its kind and its mode are the same, no
+// process touches it, and nothing has landed there since.
 func TestKnownIsOnlyWhatIsTheSame(t *testing.T) {
 	sum := func(text string) []byte { s := sha256.Sum256([]byte(text)); return s[:] }
 	file := forkbox.BaseSum{Mode: 0o644, Size: 4, Sum: sum("base")}

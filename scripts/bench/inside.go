@@ -69,7 +69,7 @@ func readAll(dir string) error {
 	})
 }
 
-// writeOn writes to a file until somebody ends it.
+// writeOn writes to a file until its process is ended.
 func writeOn(name string) error {
 	f, err := os.Create(name)
 	for i := 0; err == nil; i++ {

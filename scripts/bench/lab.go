@@ -76,7 +76,7 @@ func (l *lab) mount(image string) error {
 	return nil
 }
 
-// path is how somebody outside reaches a file in it.
+// path is how a process outside reaches a file in it.
 func (l *lab) path(name string) string {
 	return filepath.Join(fmt.Sprintf("/proc/%d/root", l.holder.Process.Pid), l.dir, "mounted", name)
 }

@@ -22,7 +22,7 @@ const (
 // limitsCost is the most that limits may add to a median, in milliseconds.
 const limitsCost = 1
 
-// few are limits as somebody would set them for an agent.
+// few are limits as a user would set them for an agent.
 var few = forkbox.Limits{forkbox.CPUs: 1500, forkbox.Memory: 1 << 30, forkbox.Pids: 512}
 
 // less are those of one exec in such a box.

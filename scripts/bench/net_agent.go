@@ -21,7 +21,7 @@ type agent struct {
 func (a *agent) run() error {
 	fmt.Println("ready")
 	orders := make(chan string)
-	go func() { // nobody is told what comes of an order when nobody is there
+	go func() { // the agent ends, also within an order, when its caller is gone
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 			orders <- strings.TrimSpace(lines.Text())
 		}

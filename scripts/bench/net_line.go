@@ -95,7 +95,7 @@ func within(pid int) []string {
 	return []string{"nsenter", "--net=/proc/" + strconv.Itoa(pid) + "/ns/net", "--"}
 }
 
-// pair makes both ends of a pipe, of which one is for somebody else.
+// pair makes both ends of a pipe, of which one is for another process.
 func pair() (ours, theirs *os.File, err error) {
 	r, w, err := os.Pipe()
 	return w, r, err

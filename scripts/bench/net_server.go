@@ -9,7 +9,7 @@ import (
 )
 
 // The first byte of a connection says what the server is to do. None of them
-// begins a protocol that somebody on the way would want to read more of.
+// begins a protocol that a proxy on the way would want to read more of.
 const (
 	askEcho    byte = 1 // send that byte back
 	askSwallow byte = 2 // read until the end, then tell how much it was

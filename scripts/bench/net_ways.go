@@ -169,7 +169,7 @@ func (d *daemon) agent(ctx context.Context) (*line, error) {
 		hear.Close()
 		return nil, err
 	}
-	context.AfterFunc(ctx, func() { hear.Close() }) // whoever still listens then stops
+	context.AfterFunc(ctx, func() { hear.Close() }) // which ends a read that still waits
 	l := &line{say: say, hear: bufio.NewReader(hear), end: func() {
 		_ = finish(ctx, session)
 		hear.Close()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// pileDir is where boxes write, whoever they belong to.
+// pileDir is where boxes write, whichever user owns them.
 const pileDir = "/tmp/fbtest-pile"
 
 // pile is what a box wrote: many files, made once. To make 100 000 of them

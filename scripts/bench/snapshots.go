@@ -77,7 +77,7 @@ func idle(ctx context.Context, d *daemon, r *report, rounds int) error {
 	others, done := beside(ctx, r)
 	defer done()
 	cases = append(cases, others...)
-	_ = command("sync")() // nobody pays for what making the files left
+	_ = command("sync")() // no case pays for what making the files left
 	if err := interleave(2, cases); err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func (d *daemon) forkMany(ctx context.Context, id string) (f forkFigures, err er
 // stored is what boxes and layers take on the disk in KiB.
 func (d *daemon) stored() (kib float64, err error) {
 	for _, dir := range []string{"boxes", "layers"} {
-		// It fails and tells all the same: nobody but root may look into
+		// It fails and tells all the same: only root may look into
 		// overlayfs's own directories, which are empty.
 		out, failed := exec.Command("du", "-sk", filepath.Join(d.home, dir)).Output()
 		var n float64

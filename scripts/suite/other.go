@@ -34,7 +34,7 @@ func (s *suite) furnish(ctx context.Context) error {
 	return nil
 }
 
-// openTun gives the tests a /dev/net/tun that everybody may open, as ordinary
+// openTun gives the tests a /dev/net/tun that every user may open, as ordinary
 // machines have it; here it may be root's.
 const openTun = `if [ -e /dev/net/tun ]; then
   mount -t tmpfs -o mode=755 tmpfs /mnt && mknod -m 666 /mnt/tun c 10 200 && mount --bind /mnt/tun /dev/net/tun && umount -l /mnt

@@ -21,8 +21,8 @@ type event struct {
 
 func (e event) name() string { return e.Package + " " + e.Test }
 
-// report is what is known of all tests, whoever ran them. The zero value is
-// ready for use.
+// report is what is known of all tests, as root and as the other user. The zero
+// value is ready for use.
 type report struct {
 	mu      sync.Mutex
 	actions map[string]map[string]bool // names of tests, by pass, fail and skip
@@ -144,8 +144,8 @@ func (r *report) failed() bool {
 	return r.broken || len(r.actions["fail"]) > 0
 }
 
-// skipped lists what ran as nobody: a test that is not for root runs as the
-// other user, and the other way round.
+// skipped lists what ran as neither user: a test that is not for root runs as
+// the other user, and the other way round.
 func (r *report) skipped() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

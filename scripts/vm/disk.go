@@ -46,7 +46,7 @@ func makeDisks(ctx context.Context, work, root string) (files []string, err erro
 }
 
 // makeRoot makes a filesystem with the content of root, all of it root's: in
-// a user namespace everybody's own files are.
+// a user namespace the caller's own files are.
 func makeRoot(root string) []string {
 	make := []string{"mke2fs", "-q", "-F", "-t", "ext4", "-d", root}
 	if os.Geteuid() != 0 {

@@ -112,7 +112,7 @@ func (m *machine) arguments() []string {
 		"-chardev", "file,id=port,path=/dev/fd/3", "-device", "virtserialport,chardev=port",
 	}
 	for i, file := range m.disks {
-		// Nobody needs the disks after a crash of this machine.
+		// The disks are not needed after a crash of this machine.
 		args = append(args,
 			"-drive", fmt.Sprintf("if=none,id=disk%d,format=raw,cache=unsafe,file=%s", i, strings.ReplaceAll(file, ",", ",,")),
 			"-device", fmt.Sprintf("virtio-blk-pci,drive=disk%d", i))

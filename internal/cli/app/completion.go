@@ -121,7 +121,7 @@ const OwnRule = "box"
 // NoFiles is a list for the shell that it adds no files to.
 const NoFiles = cobra.ShellCompDirectiveNoFileComp
 
-// CompletionPatience is how long somebody who pressed TAB waits.
+// CompletionPatience is how long a user who pressed TAB waits.
 const CompletionPatience = time.Second
 
 // CompleteRefs offers the names of boxes and, from the @ on, those of a box's

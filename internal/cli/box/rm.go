@@ -95,8 +95,8 @@ func (r *remover) remove(ctx context.Context, c *client.Client, ref string) erro
 	return r.removeBox(ctx, c, ref)
 }
 
-// removeBox asks about work that is nowhere else, and says what went where
-// nobody can be asked. With -f it does neither.
+// removeBox asks about work that is nowhere else, and says what went where the
+// user cannot be asked. With -f it does neither.
 func (r *remover) removeBox(ctx context.Context, c *client.Client, ref string) error {
 	if !r.JSON {
 		work := r.work(ctx, c, ref)
@@ -123,7 +123,7 @@ func (r *remover) removeBox(ctx context.Context, c *client.Client, ref string) e
 	return nil
 }
 
-// work is what of a box nobody applied. A look that fails is no reason to keep
+// work is what of a box was not applied. A look that fails is no reason to keep
 // a box.
 func (r *remover) work(ctx context.Context, c *client.Client, ref string) string {
 	if r.force {

@@ -164,7 +164,7 @@ func parseHunks(at place.Place, changed place.Changed, arg string) (forkbox.Hunk
 	return selectHunks(path, numbers), nil
 }
 
-// Land asks for a second look where one is needed and somebody is there.
+// Land asks for a second look where one is needed and a user is there.
 func (l *Lander) Land(ctx context.Context, c *client.Client, ref string, spec forkbox.ApplySpec) (forkbox.Receipt, error) {
 	receipt, err := l.try(ctx, c, ref, spec)
 	var e *forkbox.Error

@@ -95,7 +95,7 @@ func TestPromise3WhatYouChoseIsWhatLands(t *testing.T) {
 	}
 }
 
-// A box that goes on changing while somebody chooses lands nothing.
+// A box that goes on changing while the reviewer chooses lands nothing.
 func TestPromise3ABoxThatChangedWhileChoosingIsRefused(t *testing.T) {
 	shown, now := modified(t, "/w/a", "x\n", "good\n"), modified(t, "/w/a", "x\n", "evil\n")
 	for name, second := range map[string][]forkbox.Change{"other bytes": {now}, "gone": {}} {
@@ -125,7 +125,7 @@ func TestChoosingNothingAppliesNothing(t *testing.T) {
 	}
 }
 
-// Without a terminal nobody is asked, and an answer in a pipe is none.
+// Without a terminal there is no question, and an answer in a pipe is none.
 func TestASecondLookNeedsSomebody(t *testing.T) {
 	refusal := forkbox.Errorf(forkbox.Unconfirmed, "apply", "1 of the changes deserves a second look").About("/w/.git/hooks/x", "a git hook")
 	refusal.Hash = "sha256:looked"

@@ -79,7 +79,7 @@ func TestOnlyWordsOfPairedLinesAreMarked(t *testing.T) {
 	}
 }
 
-// What a box wrote must not steer the terminal of whoever reviews it.
+// What a box wrote must not steer the terminal of the reviewer.
 func TestContentCannotControlTheTerminal(t *testing.T) {
 	for text, want := range map[string]string{
 		"\x1b[2Khidden":       "^[[2Khidden",

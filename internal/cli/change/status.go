@@ -118,7 +118,7 @@ func driftText(s forkbox.BoxStatus) string {
 	return fmt.Sprintf("changed %s since, %d of them in the box too", terminal.Plural(s.Behind, "path"), s.Both)
 }
 
-// writeDrift has what both changed first: that is what needs somebody.
+// writeDrift has what both changed first: that is what the user has to look at.
 func writeDrift(w io.Writer, at place.Place, s shownStatus) {
 	for _, both := range []bool{true, false} {
 		for _, drift := range s.Drift {

@@ -31,7 +31,7 @@ The exit code is 1 when there are conflicts to resolve.`,
 	}
 }
 
-// unresolved is what sync exits with when somebody has to look, as git merge
+// unresolved is what sync exits with when the user has to look, as git merge
 // does.
 const unresolved = terminal.ExitStatus(1)
 

@@ -87,7 +87,7 @@ func (u *undoer) run(ctx context.Context, ref string) error {
 }
 
 // latest is what a bare undo means: the latest apply to this workspace, and
-// never another project's. Empty is that somebody said no.
+// never another project's. Empty is that the user said no.
 func (u *undoer) latest(ctx context.Context, c *client.Client) (string, error) {
 	list, err := c.Receipts(ctx)
 	if err != nil {
@@ -110,8 +110,8 @@ func (u *undoer) latest(ctx context.Context, c *client.Client) (string, error) {
 	return mine[0].ID, nil
 }
 
-// pick asks which of the applies elsewhere is meant. With nobody to ask it is
-// an error that names them.
+// pick asks which of the applies elsewhere is meant. Where the user cannot be
+// asked it is an error that names them.
 func (u *undoer) pick(elsewhere []forkbox.Receipt) (string, error) {
 	shown := elsewhere[:min(len(elsewhere), 10)]
 	if u.yes || !u.CanAsk() {

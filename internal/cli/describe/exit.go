@@ -50,8 +50,8 @@ func causeText(e forkbox.Exit) string {
 	return rareText(e)
 }
 
-// diskText has the words of whoever counted, where there are any: the limit may
-// have been one of bytes or of files.
+// diskText has the exit's own words, where there are any: the limit may have
+// been one of bytes or of files.
 func diskText(e forkbox.Exit) string {
 	const text = "ended where no more disk was allowed"
 	if e.Why != "" {

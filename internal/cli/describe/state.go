@@ -33,8 +33,8 @@ func State(b forkbox.Box) string {
 	return strings.Join(words, ", ")
 }
 
-// diedOfLimit says whether something else than the command itself, or somebody,
-// ended it.
+// diedOfLimit says whether a limit or the host ended a command, and neither the
+// command itself nor a user.
 func diedOfLimit(exit *forkbox.Exit) bool {
 	if exit == nil {
 		return false

@@ -102,8 +102,8 @@ func (e *execer) start(ctx context.Context, box string, req client.ExecRequest) 
 	return err
 }
 
-// detachedStdin is what a command reads that nobody waits for: all that is
-// there, or what somebody types who attaches to it later.
+// detachedStdin is what a command reads that the caller does not wait for: all
+// that is there, or what a user types who attaches to it later.
 func (e *execer) detachedStdin(req *client.ExecRequest) (err error) {
 	if e.open || e.stdin && terminal.IsTerminal(os.Stdin) {
 		req.Open = true

@@ -163,7 +163,7 @@ func placeText(t forkbox.NetTarget) string {
 	return strings.TrimPrefix(describe.Target(place), "tcp ")
 }
 
-// allowFlag is for what no rule was about. What a rule denies, somebody meant;
+// allowFlag is for what no rule was about. What a rule denies, its author meant;
 // and what the gate has no remedy for, a flag does not help either.
 func allowFlag(conn forkbox.Conn) string {
 	t := conn.Target

@@ -16,7 +16,7 @@ import (
 type Archive struct {
 	io.ReadCloser
 	Name string // for people
-	Size int64  // zero where nobody knows
+	Size int64  // zero where that is not known
 }
 
 // OpenArchive opens a file, "-" for stdin, or, where an image may be one, the

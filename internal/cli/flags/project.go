@@ -28,8 +28,7 @@ func WithProject(wish forkbox.Wish) (forkbox.Wish, error) {
 
 // withProjectNet adds what the project's forkbox.yaml says of the network, if
 // the caller stands in one. Whether a box has a network at all is the project's
-// to say only where nobody else does: neither a flag, nor the box that it is
-// made of.
+// to say only where neither a flag does nor the box that it is made of.
 func withProjectNet(net string, wish forkbox.NetWish, inherits bool) (string, forkbox.NetWish, error) {
 	dir := place.Here().Dir
 	if dir == "" {

@@ -53,7 +53,7 @@ func open(ctx context.Context, a *app.App, ref string, port int, browse bool) er
 	return openBrowser(a, url)
 }
 
-// openBrowser opens a browser where somebody sits at a desktop. Elsewhere the URL
+// openBrowser opens a browser where the user sits at a desktop. Elsewhere the URL
 // that was printed has to do.
 func openBrowser(a *app.App, url string) error {
 	desktop := os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""

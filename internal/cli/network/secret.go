@@ -261,7 +261,7 @@ type typedSecret struct {
 	err  error
 }
 
-// typeSecret asks only when the terminal is silent already: what somebody pastes
+// typeSecret asks only when the terminal is silent already: what the user pastes
 // as soon as they are asked is not shown either.
 func typeSecret(out io.Writer, name string) <-chan typedSecret {
 	done := make(chan typedSecret, 1)

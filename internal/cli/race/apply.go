@@ -147,7 +147,7 @@ func (l *raceLander) show(landing forkbox.RaceLanding, spec forkbox.ApplySpec) e
 	return l.ShowReceipt(terminal.OrWord(landing.Receipt.BoxName, landing.Approach), landing.Receipt, spec)
 }
 
-// land asks where a yes is needed and somebody is there: first whether what has
+// land asks where a yes is needed and a user is there: first whether what has
 // not passed is to land at all, then for a second look at what would. One yes
 // never answers both.
 func (l *raceLander) land(ctx context.Context, c *client.Client, race forkbox.Race, apply forkbox.RaceApply) (forkbox.RaceLanding, error) {

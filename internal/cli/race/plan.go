@@ -153,7 +153,7 @@ func nothingToTry() error {
 }
 
 // mostOfFile is how much of a file is read: what is larger is none that a
-// person wrote, and whoever reads it says so.
+// person wrote, and is refused.
 const mostOfFile = 4 << 20
 
 // readSome reads a file, or stdin.

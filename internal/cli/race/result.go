@@ -16,12 +16,12 @@ import (
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 )
 
-// nobodyWon is what a race exits with in which nobody did, as a failed test
+// nobodyWon is what a race exits with that no approach won, as a failed test
 // does.
 const nobodyWon = terminal.ExitStatus(1)
 
-// raceExit says whether somebody won. A race that could not be run is an error
-// of its own.
+// raceExit says whether an approach won. A race that could not be run is an
+// error of its own.
 func raceExit(a *app.App, race forkbox.Race) error {
 	switch {
 	case race.State == forkbox.RaceFailed:

@@ -11,8 +11,8 @@ import (
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 )
 
-// raceColumn is a column of the table of a race. One that nobody has anything
-// in is left out.
+// raceColumn is a column of the table of a race. One in which no approach has
+// anything is left out.
 type raceColumn struct {
 	head string
 	cell func(forkbox.Entry) string

@@ -14,7 +14,7 @@ import (
 	"github.com/forkbox/forkbox/internal/storage/oci/registry"
 )
 
-// cacheDir is forkbox's place in the user's cache. Nobody else may look into
+// cacheDir is forkbox's place in the user's cache. No other user may look into
 // it: what passes through are the user's files.
 func cacheDir() (string, error) {
 	const op = "make room in the cache"
@@ -35,7 +35,7 @@ func registryOptions(ctx context.Context, name registry.Reference, plain bool, m
 	if dir == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			home = "/" // there is nobody to be, which is allowed
+			home = "/" // without a home there are no credentials, which is allowed
 		}
 		dir = filepath.Join(home, ".docker")
 	}

@@ -42,7 +42,7 @@ func (r *fileInput) stop() {
 }
 
 // liveInput copies what comes from a terminal, a named pipe or a device. What
-// nobody has asked for yet stays there: after stop, the caller can read on.
+// was not read yet stays there: after stop, the caller can read on.
 type liveInput struct {
 	from, to    *os.File
 	woken, wake *os.File // a pipe whose closing ends the wait

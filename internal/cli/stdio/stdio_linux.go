@@ -49,7 +49,7 @@ func mayHandOver(f *os.File) bool {
 	return isAnonymousPipe(int(f.Fd()))
 }
 
-// unread is how much of what was written to a pipe nobody has read.
+// unread is how much of what was written to a pipe was not read yet.
 func unread(fd uintptr) int64 {
 	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
 	if err != nil {

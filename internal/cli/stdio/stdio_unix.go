@@ -101,7 +101,7 @@ func (s *Streams) output(out *os.File) (*os.File, error) {
 // already.
 func (s *Streams) KeepPipes() { s.Box.Extra = nil }
 
-// OnDetach calls leave when somebody types the keys for it.
+// OnDetach calls leave when the user types the keys for it.
 func (s *Streams) OnDetach(leave func()) {
 	for _, relay := range s.inputs {
 		if live, ok := relay.(*liveInput); ok && terminal.IsTerminal(live.from) {

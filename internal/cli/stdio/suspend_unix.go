@@ -86,8 +86,8 @@ func (s *suspender) end() {
 	s.keys.giveBack()
 }
 
-// continuable says whether somebody is there who could continue us: a shell of
-// the same session.
+// continuable says whether our parent is a shell of the same session, which
+// could continue us.
 func continuable() bool {
 	mine, err := unix.Getsid(0)
 	parents, err2 := unix.Getsid(unix.Getppid())

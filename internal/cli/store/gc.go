@@ -86,7 +86,7 @@ func (g *collector) run(cmd *cobra.Command) error {
 }
 
 // parse refuses a limit that was given and says nothing, as --idle "$UNSET":
-// it would mean the policy, which nobody asked for.
+// it would mean the policy, which the user did not ask for.
 func (g *collector) parse(cmd *cobra.Command) (err error) {
 	said := cmd.Flags().Changed
 	if said("older-than") {

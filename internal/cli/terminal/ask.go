@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// CanAsk says whether somebody is there to answer.
+// CanAsk says whether a user is there to answer.
 func (t *Terminal) CanAsk() bool { return !t.JSON && IsTerminal(os.Stdin) && IsTerminal(os.Stderr) }
 
 // Answers is stdin, line by line. There is one reader for all questions: it may

@@ -50,7 +50,7 @@ func (t *Terminal) showProgress(what func() string, stop <-chan struct{}) {
 // Flow counts the bytes that go by, for the progress of a transfer.
 type Flow struct {
 	What  string
-	Total int64 // zero where nobody knows
+	Total int64 // zero where that is not known
 	Done  atomic.Int64
 }
 

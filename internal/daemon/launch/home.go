@@ -7,7 +7,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// MakeHome makes the daemon's directory. Root's may be entered by everybody:
+// MakeHome makes the daemon's directory. Root's may be entered by every user:
 // the socket is in there, and peer credentials decide who is served.
 func MakeHome(home string) error {
 	mode := os.FileMode(0o700)
@@ -28,7 +28,7 @@ func MakeHome(home string) error {
 	return nil
 }
 
-// ownHome refuses to run a daemon in somebody else's home.
+// ownHome refuses to run a daemon in another user's directory.
 func ownHome(home string) error {
 	uid, known := fileOwner(home)
 	if !known || uid == os.Geteuid() {

@@ -46,9 +46,8 @@ func LockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// LockUnless waits for the lock until somebody listens after all: a daemon that
-// is about to end for being idle holds the lock a little longer than its
-// socket.
+// LockUnless waits for the lock until a daemon listens after all: one that is
+// about to end for being idle holds the lock a little longer than its socket.
 func LockUnless(ctx context.Context, path string, listening func() bool) (*os.File, error) {
 	late := time.After(daemonPatience)
 	for {

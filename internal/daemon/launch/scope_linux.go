@@ -9,7 +9,7 @@ import (
 
 // inScope is the daemon's command in a scope of the user's service manager,
 // where it may make cgroups and so limit boxes. It is nil where that is of no
-// use: root needs none, and whoever is below the user's manager has that right
+// use: root needs none, and a process below the user's manager has that right
 // already. A login session does not.
 func inScope(daemon *exec.Cmd) *exec.Cmd {
 	manager := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd", "private")

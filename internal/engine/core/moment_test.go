@@ -58,7 +58,7 @@ func TestMomentsComeAtTheirTime(t *testing.T) {
 			case "wait":
 				now.Time, now.Since, left = now.Time.Add(d), now.Since+d, left-d
 			case "set":
-				if m.Boot == now.Boot { // else nobody could know
+				if m.Boot == now.Boot { // else it could not be known
 					now.Time = now.Time.Add(d - 500*time.Hour)
 				}
 			case "restart":

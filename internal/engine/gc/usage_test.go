@@ -6,8 +6,8 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// TestUsageIsOneOwners: what others store speaks against nobody's boxes, and
-// what several of one's own share counts once.
+// TestUsageIsOneOwners: what others store does not count against an owner's
+// boxes, and what several of one's own share counts once.
 func TestUsageIsOneOwners(t *testing.T) {
 	ada, bob := forkbox.Owner{UID: 1}, forkbox.Owner{UID: 2}
 	h := &holdings{
@@ -35,7 +35,7 @@ func TestUsageIsOneOwners(t *testing.T) {
 	if got := h.shared(); got != 10 {
 		t.Errorf("%d bytes are shared", got)
 	}
-	// Removing a2 frees its top and the layer that nobody else needs.
+	// Removing a2 frees its top and the layer that no other box needs.
 	if item := h.boxItem(h.boxes[1]); item.Own != 22 || item.All != 32 {
 		t.Errorf("a2: %+v", item)
 	}

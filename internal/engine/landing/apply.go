@@ -162,7 +162,7 @@ func (a *application) run(ctx context.Context) (forkbox.Receipt, error) {
 	case a.receipt.State == forkbox.Applied:
 		receipt, late := a.landed(ctx)
 		return receipt, errors.Join(err, late)
-	case a.flipping: // it was rolled back, unless somebody got in the way
+	case a.flipping: // it was rolled back, unless another process got in the way
 		return forkbox.Receipt{}, errors.Join(err, a.settleReceipt(ctx, a.receipt))
 	}
 	return a.nothing(ctx, err)

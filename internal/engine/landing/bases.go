@@ -17,7 +17,7 @@ type keptBase struct {
 }
 
 // keptBases are those of one sync or apply, until it is through: before that
-// they are nobody's base. There may be as many as there are changes, with all
+// they are no box's base. There may be as many as there are changes, with all
 // that is in the files, so they wait on disk.
 type keptBases struct {
 	file *os.File // nil as long as there are none

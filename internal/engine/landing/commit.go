@@ -132,8 +132,8 @@ func (m *Manager) unmarkStale(ctx context.Context, r forkbox.Receipt) {
 // staleLimit is how long to wait for a box that something is being done to.
 const staleLimit = 2 * time.Second
 
-// updateBox changes the record of another box, in its turn, so that nobody
-// overwrites it.
+// updateBox changes the record of another box under that box's lock, so that no
+// other request overwrites it.
 func (m *Manager) updateBox(ctx context.Context, id string, change func(*forkbox.Box)) {
 	ctx, cancel := context.WithTimeout(ctx, staleLimit)
 	defer cancel()

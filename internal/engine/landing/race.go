@@ -130,7 +130,7 @@ func (m *Manager) stillIs(ctx context.Context, op string, h *core.Handle, box *f
 	}
 	s, err := m.core.Ledger.Snapshot(ctx, box.ID, snapshot)
 	if err != nil {
-		if core.IsNotFound(err) { // its owner removed it: nobody knows
+		if core.IsNotFound(err) { // its owner removed it, so it cannot be told
 			return false, nil
 		}
 		return false, err

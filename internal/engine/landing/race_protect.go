@@ -18,8 +18,7 @@ type restorer interface {
 
 // PutBack has a box in which nothing runs be as what it was forked from, at the
 // paths of the changes that are wanted: as its base, or as the snapshot that
-// point names. Nobody threw anything away by that: it is for a box that will be
-// rolled back.
+// point names. Nothing is lost by that: it is for a box that will be rolled back.
 func (m *Manager) PutBack(ctx context.Context, who forkbox.Owner, ref, point string, wanted func(forkbox.Change) bool) error {
 	const op = "put changes back"
 	provider, ok := m.core.Provider.(restorer)

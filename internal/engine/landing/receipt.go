@@ -66,7 +66,7 @@ func (m *Manager) findReceipt(ctx context.Context, who forkbox.Owner, ref string
 	return found[0], nil
 }
 
-// HoldReality waits until nobody else writes to reality.
+// HoldReality waits until no other operation of the daemon writes to reality.
 func (m *Manager) HoldReality(ctx context.Context, op string) (release func(), err error) {
 	select {
 	case m.reality <- struct{}{}:

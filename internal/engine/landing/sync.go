@@ -147,7 +147,7 @@ func (s *syncing) standStill(ctx context.Context) error {
 }
 
 // notHeld refuses to take files from under a process of the box that has them
-// open: what it writes next would go to a file that nobody sees any more.
+// open: what it writes next would go to a file that no longer has a name.
 func (s *syncing) notHeld() error {
 	if s.goes == nil {
 		return nil
@@ -205,7 +205,7 @@ func (s *syncing) take(ctx context.Context, x *review.Entry, u *review.Update) e
 
 // maxSynced is how many paths of a kind a sync lists, and how many a box may
 // have undecided: they are part of its record, which is read whenever it is
-// used, and more of them nobody settles one by one.
+// used, and the owner will not settle more of them one by one.
 const maxSynced = 10000
 
 func (s *syncing) tell(path string, u *review.Update) error {

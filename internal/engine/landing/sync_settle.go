@@ -64,7 +64,7 @@ func (m *Manager) decideSync(ctx context.Context, root *os.File, box *forkbox.Bo
 	case err != nil:
 		return forkbox.Wrap(op, err)
 	case out.State == land.Torn:
-		// Somebody let the box go on before this. What it has of either version
+		// The box went on running before this. What it has of either version
 		// stays, in it.
 		after.Note = fmt.Sprintf("a sync was interrupted, and %d of its paths were changed since; their other versions are in %s", len(out.Torn), land.StagingName(config.Dir))
 		m.core.Log.Warn("an interrupted sync cannot be taken back", "box", box.ID, "paths", out.Torn)

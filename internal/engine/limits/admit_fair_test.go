@@ -10,8 +10,8 @@ func waiting(uid int, memory int64, p forkbox.Priority) *waiter {
 	return &waiter{want: Want{Owner: forkbox.Owner{UID: uid}, Start: true, Policy: mib(memory)}, priority: p}
 }
 
-// Who waits for more than there will ever be keeps nobody else waiting, but
-// those of lower priority, and is told of nobody else's figures.
+// A request for more than there will ever be keeps no other waiting, but those
+// of lower priority, and is not told another user's figures.
 func TestNobodyStarvesTheOthers(t *testing.T) {
 	q := newLine(&fakePolicies{admit: room(1000 << 20)})
 	runs, greedy := waiting(1, 150, ""), waiting(1, 900, "")

@@ -5,7 +5,7 @@ import (
 )
 
 // TestWhoeverWaitsIsNotSentAway: a box that ended is removed a moment later; who
-// waited for that may not be told meanwhile that nobody will make room.
+// waited for that may not be told meanwhile that no box will make room.
 func TestWhoeverWaitsIsNotSentAway(t *testing.T) {
 	stuck := false
 	p := &fakePolicies{admit: func(Committed, Want) Verdict { return Verdict{Wait: true, Stuck: stuck, Why: "full"} }}

@@ -17,7 +17,7 @@ func TestWriters(t *testing.T) {
 		want  int
 	}{
 		{nil, 0},
-		{[]*ward{w(0), w(0)}, 2}, // it may be anybody
+		{[]*ward{w(0), w(0)}, 2}, // it may be any of them
 		{[]*ward{w(10), w(6), w(1)}, 2},
 		{[]*ward{paused, w(1), w(0)}, 1},
 	} {

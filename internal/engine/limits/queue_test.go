@@ -12,7 +12,7 @@ import (
 )
 
 // Whatever comes and goes: never are more admitted than there are places, who
-// has a free place does not wait, and nobody is overtaken by an equal.
+// has a free place does not wait, and no request is overtaken by an equal.
 func TestQueueModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		all, each := rapid.IntRange(1, 4).Draw(r, "places"), rapid.IntRange(1, 3).Draw(r, "each")

@@ -18,6 +18,8 @@ func TestEventsOfRulesAreShort(t *testing.T) {
 	}
 }
 
+// TestSlowFollower: one that reads slowly holds up no other and costs a bounded
+// memory.
 func TestSlowFollower(t *testing.T) {
 	var f followers
 	slow := f.join(1000, "")

@@ -82,7 +82,7 @@ func TestRecordsAreWrittenInOrder(t *testing.T) {
 	if s.saved[7].State != forkbox.ConnClosed {
 		t.Errorf("got %+v", s.saved[7])
 	}
-	r.put(opening(2000)) // nobody waits for a daemon that ended
+	r.put(opening(2000)) // no caller waits for a daemon that ended
 }
 
 // A flood of refusals costs a bounded memory, and none is lost from the count.

@@ -9,7 +9,7 @@ import "github.com/forkbox/forkbox"
 // from one file, where init would have to wake up and look through /proc.
 
 // alone is init, if the box has no other process and has nothing to tell; nil
-// if it has, or nobody can say.
+// if it has, or if that cannot be told.
 func (i *instance) alone() *forkbox.Process {
 	if i.group == nil {
 		return nil

@@ -24,10 +24,10 @@ type openBase struct {
 // at is where the base has a path.
 func (b openBase) at(path string) string { return filepath.Join("/", b.dir, path) }
 
-// openBase finds the base of a box. A directory that somebody without rights
+// openBase finds the base of a box. A directory that a user other than root
 // named is gone through again each time, by what is open, and without following
-// links: they may have put another in its place since, that a daemon of root
-// could enter and they could not.
+// links: the user may have put another in its place since, that a daemon of root
+// could enter and the user could not.
 func (p *Provider) openBase(box forkbox.Box) (openBase, func(), error) {
 	if box.Base.Kind != "dir" || p.rootless || box.Owner.UID == 0 {
 		return openBase{dir: box.Base.Root}, func() {}, nil
@@ -80,9 +80,8 @@ func notEntered(op, dir string, err error) error {
 	return forkbox.Errorf(forkbox.Denied, op, "%s: %w", dir, err)
 }
 
-// permits says whether the mode of an open directory allows somebody what they
-// want, as for others. Where an access list may say otherwise only the owner is
-// sure.
+// permits says whether the mode of an open directory gives a user the rights in
+// want. Where an access list may say otherwise only the owner is sure.
 func permits(fd int, who forkbox.Owner, want uint32) bool {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

@@ -127,9 +127,9 @@ func (p *Provider) cover(v *veil, box forkbox.Box, mounts []placed) (hidden []st
 	return hidden
 }
 
-// secrets lists what is hidden from a box: its owner's secrets, everybody's
-// where the box has a root, what acts for the host, and what the environments
-// name that it was made and started with.
+// secrets lists what is hidden from a box: its owner's secrets, those of all
+// users where the box has a root, what acts for the host, and what the
+// environments name that it was made and started with.
 func (p *Provider) secrets(box forkbox.Box) []secrets.Entry {
 	entries := secrets.Paths(box.Owner.Home)
 	if !p.rootless {
@@ -163,7 +163,7 @@ func homes() []string {
 
 const maxHomes = 32
 
-// writable opens directories that the user may write to although someone else
+// writable opens directories that the user may write to although another user
 // owns them. An unprivileged box cannot copy up a directory whose owner it
 // does not map; the veil shows it as the user's own.
 func (p *Provider) writable(v *veil, box forkbox.Box) {

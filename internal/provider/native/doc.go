@@ -2,7 +2,7 @@
 //
 // Two kinds of daemon run it. As root, one overlay covers the whole of /, the
 // box's user namespace maps every user to itself, and the mounts are made
-// before that namespace is entered, so that nobody in the box can undo them.
+// before that namespace is entered, so that root in the box cannot undo them.
 // As an unprivileged user everything happens inside a user namespace that maps
 // only that user; the kernel refuses / itself as a lower directory there, so
 // every top-level directory gets an overlay of its own.

@@ -48,7 +48,7 @@ func TestSocketsAndPipesOfTheHost(t *testing.T) {
 	must(t, os.RemoveAll(dir))
 }
 
-// doorsTool makes sockets and pipes that somebody is at, mounts them in all the
+// doorsTool makes sockets and pipes that a process is at, mounts them in all the
 // ways there are, and has a box try them.
 func doorsTool(args []string) int {
 	dir := args[0]
@@ -121,7 +121,7 @@ func doors(dir string) (paths []string, err error) {
 	return append(paths, dir+"/sock", dir+"/pipe", dir+"/bound/sock", dir+"/bound/pipe", dir+"/bound-ro/sock", dir+"/bound-ro/pipe"), err
 }
 
-// knockTool says which of some sockets and pipes somebody is behind.
+// knockTool says which of some sockets and pipes have a process behind them.
 func knockTool(paths []string) int {
 	for _, path := range paths {
 		if connectTool([]string{path}) == 0 {

@@ -11,7 +11,7 @@ type explanation struct {
 	here  func(p *Provider) bool
 }
 
-// explanations are of errors whose own words lead nobody to the reason. The words
+// explanations are of errors whose own words do not tell the reason. The words
 // are those of the C library and of the languages that have their own, in English
 // or as a number: in other languages nothing is explained.
 var explanations = []explanation{

@@ -25,7 +25,7 @@ func rootOnly(t *testing.T) {
 }
 
 // evil is an archive of changes to a machine: the doors of root's home are
-// open, and su is told to let everybody in.
+// open, and su is told to let every user in.
 func evil(t *testing.T) *bytes.Buffer {
 	t.Helper()
 	tree := t.TempDir()
@@ -45,7 +45,7 @@ func evil(t *testing.T) *bytes.Buffer {
 	return &archive
 }
 
-// TestPromise5ImportGivesNoRights: what somebody without rights brings opens no
+// TestPromise5ImportGivesNoRights: what a user other than root brings opens no
 // directory to them, is theirs, and makes no program of root's theirs.
 func TestPromise5ImportGivesNoRights(t *testing.T) {
 	rootOnly(t)
@@ -78,7 +78,7 @@ func TestPromise5ImportGivesNoRights(t *testing.T) {
 	}
 }
 
-// TestPromise5DirectoryIsEnteredEachTime: a directory that somebody named can be
+// TestPromise5DirectoryIsEnteredEachTime: a directory that a user named can be
 // exchanged for another that they may not look into.
 func TestPromise5DirectoryIsEnteredEachTime(t *testing.T) {
 	rootOnly(t)

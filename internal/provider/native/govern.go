@@ -121,12 +121,12 @@ func (p *Provider) Used(ctx context.Context, box forkbox.Box) (bytes, inodes int
 		return 0, 0, err
 	}
 	saved, err := p.store.Saved(box.ID, saves(box))
-	return bytes + saved, max(0, inodes), err // below zero where nobody counts them
+	return bytes + saved, max(0, inodes), err // below zero where the store does not count them
 }
 
 // Pause has the box's processes stand still, but not its init, which goes on
 // answering. No exec is being started meanwhile: a process that enters a group
-// that stands still would do so before it is anybody's program.
+// that stands still would do so before it has executed the command.
 func (i *instance) Pause(ctx context.Context) error {
 	if i.noStarts(ctx) == nil {
 		defer i.starts.Unlock()
@@ -163,8 +163,7 @@ func (i *instance) noStarts(ctx context.Context) error {
 	}
 }
 
-// Resume lets them go on. It waits for nothing: whoever stops a box begins with
-// it.
+// Resume lets them go on. It waits for nothing: Stop begins with it.
 func (i *instance) Resume(ctx context.Context) error {
 	i.still.Store(false)
 	return i.thaw(ctx)

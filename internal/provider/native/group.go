@@ -89,7 +89,7 @@ func onlyGrouped(policy forkbox.Policy) forkbox.Policy {
 }
 
 // unswapped has a limit of memory mean memory, and not that the rest goes to
-// swap, unless somebody says how much may.
+// swap, unless the limits say how much may.
 func unswapped(l forkbox.Limits) forkbox.Limits {
 	_, said := l[forkbox.Swap]
 	if v, has := l[forkbox.Memory]; has && v != forkbox.Unlimited && !said {
@@ -100,7 +100,7 @@ func unswapped(l forkbox.Limits) forkbox.Limits {
 
 var byGroup = forkbox.ResourcesHeldBy(forkbox.HeldByGroup)
 
-// disowned has what init is given of a group be nobody's in the box.
+// disowned has no user of the box own what init is given of a group.
 func disowned(e *cgroup.Entry, err error) (*cgroup.Entry, error) {
 	if err != nil || !linux.RealRoot() {
 		return e, err
@@ -265,7 +265,7 @@ func (i *instance) remember(id string, limits forkbox.Limits) {
 	}
 }
 
-// lastWords are how a box ended that nobody asked to end.
+// lastWords notes how a box ended that the kernel killed for its memory.
 func (i *instance) lastWords() {
 	if i.group == nil {
 		return

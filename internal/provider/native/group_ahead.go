@@ -12,7 +12,7 @@ import (
 
 // execGroup is the group of an exec that is yet to come, and the way into it.
 // To make one takes the kernel a tenth of a whole exec, so that of the next is
-// made while nobody waits.
+// made while no caller waits.
 type execGroup struct {
 	id    string
 	sub   *cgroup.Sub

@@ -48,9 +48,9 @@ func (i *instance) Holder(proto string, local, remote netip.AddrPort) (forkbox.W
 	return forkbox.Who{}, false
 }
 
-// holderLimit is how long init may take to help: a connection waits for it, and
-// goes on without, and then nobody knows whose it was. It is far more than it
-// takes on a busy host.
+// holderLimit is how long init may take to help. A connection waits for it that
+// long, and then goes on without the daemon knowing whose it is. It is far more
+// than init takes on a busy host.
 const holderLimit = 2 * time.Second
 
 // callers remembers who made the last connection.

@@ -23,8 +23,8 @@ type host struct {
 
 // ownProgram opens this binary as a box's init will execute it. Root in a box
 // of root's could open /proc/1/exe for writing and so replace the program on
-// the host; what it finds there is a read-only mount. (An unprivileged box has
-// nobody who may look into init.)
+// the host; what it finds there is a read-only mount. (In an unprivileged box no
+// process may look into init.)
 func ownProgram(rootless bool) (*os.File, error) {
 	if rootless {
 		fd, err := unix.Open("/proc/self/exe", unix.O_PATH|unix.O_CLOEXEC, 0)

@@ -236,7 +236,7 @@ func (p *Provider) EmptyRoot(ctx context.Context, who forkbox.Owner) (forkbox.Ba
 }
 
 // unpackRoot unpacks layers into a directory, unless that was done before. Who
-// brings an image decides whose its files are, so everybody has their own.
+// brings an image decides whose its files are, so each user has a root apart.
 func (p *Provider) unpackRoot(ctx context.Context, who forkbox.Owner, sum string, layers []oci.Layer) (string, error) {
 	name := fmt.Sprintf("%s-%d", sum[:min(len(sum), 32)], who.UID)
 	draft, err := p.newRoot(ctx, name)
@@ -252,8 +252,8 @@ func (p *Provider) unpackRoot(ctx context.Context, who forkbox.Owner, sum string
 	return p.store.Root(name), draft.Keep()
 }
 
-// newRoot begins a root. There is nothing to begin where it is there already, if
-// need be as soon as somebody else has made it.
+// newRoot begins a root. It returns nil where the root is there already, if need
+// be after it has waited for another caller to make it.
 func (p *Provider) newRoot(ctx context.Context, name string) (*layers.Draft, error) {
 	for {
 		if p.store.HasRoot(name) {
@@ -273,11 +273,11 @@ func (p *Provider) newRoot(ctx context.Context, name string) (*layers.Draft, err
 	}
 }
 
-// foreign says whether somebody has fewer rights than this daemon.
+// foreign says whether a user has fewer rights than this daemon.
 func (p *Provider) foreign(who forkbox.Owner) bool { return who.UID != 0 && !p.rootless }
 
-// form: what somebody without rights brings belongs to them, wherever the
-// daemon runs it.
+// form: what a foreign user brings belongs to that user, wherever the daemon
+// runs it.
 func (p *Provider) form(who forkbox.Owner) oci.Form {
 	f := oci.Form{XattrPrefix: p.xattrPrefix()}
 	if p.foreign(who) {
@@ -337,9 +337,9 @@ func (p *Provider) unpackLayer(ctx context.Context, who forkbox.Owner, archive o
 	return draft.Keep()
 }
 
-// closeDoors gives the directories of a layer that reality has, and that are not
-// theirs, reality's owner and mode: overlayfs shows the topmost, and whoever
-// brought the layer could otherwise open /root to themselves.
+// closeDoors gives the directories of a layer reality's owner and mode, where
+// reality has them and they are not the user's who brought the layer: overlayfs
+// shows the topmost, so that user could otherwise open /root to themselves.
 func (p *Provider) closeDoors(draft *layers.Draft, plan *plan, who forkbox.Owner) error {
 	for _, v := range plan.views {
 		name, err := layers.Escape(v.Path)

@@ -215,8 +215,8 @@ func keyctl32() []byte {
 	return b.Bytes()
 }
 
-// TestStrayDescriptors: what whoever started the daemon left open in it does
-// not reach a box, neither its execs nor its init.
+// TestStrayDescriptors: what the process that started the daemon left open in it
+// does not reach a box, neither its execs nor its init.
 func TestStrayDescriptors(t *testing.T) {
 	t.Parallel()
 	dir := providertest.Tree(t, nil)
@@ -338,8 +338,8 @@ func TestHostNamespacesCannotBeEntered(t *testing.T) {
 }
 
 // TestAttachFindsInitAndNobodyElse: until init listens for itself, the peer
-// that the kernel names is the daemon that bound the socket, or whoever has
-// that daemon's pid by now. Stopping the box would kill that process.
+// that the kernel names is the daemon that bound the socket, or the process that
+// has that daemon's pid by now. Stopping the box would kill that process.
 func TestAttachFindsInitAndNobodyElse(t *testing.T) {
 	t.Parallel()
 	p, l := lab(t)

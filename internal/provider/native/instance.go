@@ -56,7 +56,7 @@ type instance struct {
 	looks   looks
 	callers callers
 	asks    sync.Mutex
-	sockets *linux.Sockets // asks about the box's; nil before anybody did
+	sockets *linux.Sockets // asks about the box's; nil before the first question
 }
 
 var _ forkbox.Instance = (*instance)(nil)
@@ -79,7 +79,7 @@ func (i *instance) await() {
 	}
 	i.mu.Lock()
 	_ = os.Remove(i.socket)
-	_ = os.Remove(filepath.Join(filepath.Dir(i.socket), "frozen")) // whoever it was about
+	_ = os.Remove(filepath.Join(filepath.Dir(i.socket), "frozen")) // what it names is gone
 	i.mu.Unlock()
 	i.conn.Close()
 	close(i.done)
@@ -288,7 +288,7 @@ const answerLimit = 10 * time.Second
 // Root opens the root directory of init. A pid is only a number: were init
 // gone, it could name a process of the host by now, and its root would be
 // reality. So init is asked for a sign of life afterwards. Who answers is in
-// the box, and nobody in there outlives init.
+// the box, and no process in there outlives init.
 func (i *instance) Root() (*os.File, error) {
 	const op = "open the box's root"
 	name := fmt.Sprintf("/proc/%d/root", i.process.PID)
@@ -313,7 +313,7 @@ func (i *instance) Stop(ctx context.Context, grace forkbox.Grace) error {
 		return err
 	}
 	patience := time.Duration(0)
-	if grace > 0 && i.alone() == nil { // else there is nobody to be kind to
+	if grace > 0 && i.alone() == nil { // else no process needs the grace
 		asked, cancel := context.WithTimeout(ctx, time.Second)
 		if _, err := i.call(asked, boxinit.Request{Verb: boxinit.DoStop, Grace: grace}); err == nil {
 			patience = grace + time.Second

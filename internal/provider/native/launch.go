@@ -210,9 +210,9 @@ func (p *Provider) launch(ctx context.Context, plan *plan) (*linux.Process, *os.
 	return process, words, err
 }
 
-// endStranger ends an init that this box has and the ledger does not know, as
-// one has that is older than the box: two of them would write to the same
-// files, and nobody would ever end the first.
+// endStranger ends an init of this box that the ledger does not know, as where
+// an older ledger was put back: two of them would write to the same files, and
+// the daemon would never end the first.
 func (p *Provider) endStranger(ctx context.Context, box forkbox.Box) error {
 	if _, err := os.Lstat(p.socket(box.ID)); err != nil {
 		return nil // as a rule

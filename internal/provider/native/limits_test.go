@@ -199,7 +199,7 @@ func TestPromise1NoWayToTheHostsGroups(t *testing.T) {
 	t.Parallel()
 	_, l := lab(t)
 	r := l.Start(l.Box())
-	// Execs come and go, and somebody looks at init all the time.
+	// Execs come and go, and one of them looks at init all the time.
 	id := r.ID()
 	must(t, r.Exec(id, providertest.Shell(`while :; do for f in /proc/1/fd/*; do case $(readlink $f) in
 		*cgroup*|*/tasks|*/freezer*) [ -d $f/ ] && ls $f/.. && exit 9;; esac; done; done`), forkbox.Stdio{}, 1<<20))
@@ -212,7 +212,7 @@ func TestPromise1NoWayToTheHostsGroups(t *testing.T) {
 	}
 }
 
-// The next daemon knows the groups of a box, and whoever was killed meanwhile.
+// The next daemon knows the groups of a box, and what was killed meanwhile.
 func TestNextDaemonFindsTheGroups(t *testing.T) {
 	t.Parallel()
 	p, l := lab(t)

@@ -26,8 +26,8 @@ var pseudo = map[string]bool{
 	"sysfs": true, "tracefs": true,
 }
 
-// notShown are mounts that belong to someone else's containers and sessions,
-// and the directories of which a box has its own.
+// notShown are mounts that belong to containers and sessions of the host, and
+// the directories of which a box has its own.
 var notShown = []string{
 	"/proc", "/sys", "/dev", "/run/user", "/run/credentials", "/run/docker", "/run/netns",
 	"/run/containerd", "/var/lib/docker", "/var/lib/containers", "/var/lib/containerd", "/var/lib/kubelet",
@@ -177,8 +177,8 @@ func shown(info *mountinfo.Info) (mount, bool) {
 	return m, true
 }
 
-// isPool says whether a mount is a pool of boxes, of whichever daemon: their
-// files are nobody else's, and a view of it would keep the pool from being
+// isPool says whether a mount is a pool of boxes, of whichever daemon: its files
+// are for those boxes alone, and a view of it would keep the pool from being
 // closed.
 func isPool(info *mountinfo.Info) bool {
 	device, isLoop := strings.CutPrefix(info.Source, "/dev/loop")

@@ -220,7 +220,7 @@ func TestDeviceOutlivesTheDaemon(t *testing.T) {
 }
 
 // TestGateFilesAreHidden: what a box makes of its name server and of whom it
-// trusts is not what reality has there, so it lands only where somebody names it.
+// trusts is not what reality has there, so it lands only where the owner names it.
 func TestGateFilesAreHidden(t *testing.T) {
 	t.Parallel()
 	p, lab := lab(t)
@@ -237,7 +237,7 @@ func TestGateFilesAreHidden(t *testing.T) {
 		t.Errorf("its name servers: %s", got)
 	}
 	if !root {
-		return // without root the files of /etc are nobody's to change
+		return // without root no box may change the files of /etc
 	}
 	r.Sh("echo more >>/etc/resolv.conf; echo more >>/etc/forkbox-ca.pem; echo more >/etc/forkbox-other")
 	hidden := map[string]bool{}

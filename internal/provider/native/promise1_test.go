@@ -16,7 +16,7 @@ import (
 	"github.com/forkbox/forkbox/providertest"
 )
 
-// TestPromise1RealityIsReadOnly: whoever is in a box, root included, tries
+// TestPromise1RealityIsReadOnly: every user of a box, root included, tries
 // hard to change reality.
 func TestPromise1RealityIsReadOnly(t *testing.T) {
 	t.Parallel()
@@ -55,7 +55,7 @@ func TestPromise1RealityIsReadOnly(t *testing.T) {
 // They are aimed at the canary only: the day one hits, it hits a test.
 func attacks(canary string) []string {
 	return []string{
-		// As anybody would.
+		// As any program would.
 		"rm -rf " + canary + "/sub",
 		"cd " + canary + "; echo x >a; echo x >>hard; chmod 777 a; chown 1:1 a; touch -d @0 a; mv bin nib; ln a more; truncate -s 0 link",
 		"setfattr -n user.x -v y " + canary + "/a; chattr +i " + canary + "/a",

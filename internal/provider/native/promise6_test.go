@@ -207,7 +207,7 @@ func leakAfterFrozenDaemonKilled(t *testing.T) {
 	nothingLeft(t, p.home)
 }
 
-// leakOfASpare: nobody knows of a spare but the daemon that made it.
+// leakOfASpare: only the daemon that made a spare knows of it.
 func leakOfASpare(t *testing.T) {
 	t.Parallel()
 	p, l := lab(t)

@@ -43,7 +43,7 @@ func diskUse(t *testing.T, dir string) (bytes int64) {
 	t.Helper()
 	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
-			return nil // overlayfs leaves empty directories that nobody may enter; others are just being removed
+			return nil // overlayfs leaves empty directories that only root may enter; others are just being removed
 		}
 		if err != nil {
 			return err

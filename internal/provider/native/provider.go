@@ -105,8 +105,8 @@ func (p *Provider) Remove(ctx context.Context, box forkbox.Box) error {
 	return p.store.Remove(ctx, box.ID)
 }
 
-// Attach finds the init of a box that an earlier daemon started: whoever
-// answers on the box's socket.
+// Attach finds the init of a box that an earlier daemon started: the process
+// that answers on the box's socket.
 func (p *Provider) Attach(ctx context.Context, box forkbox.Box) (forkbox.Instance, error) {
 	op := "attach to box " + box.Name
 	err := p.greet(box.ID)
@@ -189,7 +189,7 @@ func answering(conn *net.UnixConn) (*linux.Process, error) {
 }
 
 // Stored lists the boxes that have files, for doctor: one that the ledger does
-// not know is somebody's work that nobody finds.
+// not know is work that its owner cannot find.
 func (p *Provider) Stored(context.Context) ([]string, error) {
 	ids, err := p.store.List()
 	return slices.DeleteFunc(ids, func(id string) bool { return strings.HasPrefix(id, sparePrefix) }), err

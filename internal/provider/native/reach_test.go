@@ -65,7 +65,7 @@ func TestTheWayIntoAGroupIsNobodysInABox(t *testing.T) {
 	_, l := lab(t)
 	i := l.Start(l.Box()).Instance.(*instance)
 	if i.group == nil || !root {
-		return // without cgroups of its own, or where nobody may look into init
+		return // without cgroups of its own, or where no process may look into init
 	}
 	g, err := i.newExecGroup("77", nil)
 	must(t, err)

@@ -15,7 +15,7 @@ import (
 // Refresh has a running box see what reality has now. An overlay remembers what
 // it looked up, also that there was nothing: without this a process that runs
 // through a sync would go on to write over files of reality that it cannot see.
-// Whoever mounted them may do it: as root that was the daemon, else init.
+// It is done by the process that mounted them: as root the daemon, else init.
 func (i *instance) Refresh(ctx context.Context) error {
 	if !linux.RealRoot() {
 		ctx, cancel := context.WithTimeout(ctx, answerLimit)

@@ -22,7 +22,7 @@ import (
 // been made for a moment the spares are taken down again, so that at rest there
 // are none, and when the daemon dies they end by themselves.
 //
-// A spare is no box: it is not in the ledger and holds nobody's data.
+// A spare is no box: it is not in the ledger and holds no user's data.
 type spares struct {
 	provider *Provider
 
@@ -112,7 +112,7 @@ func (s *spares) build(like forkbox.Box) (*spare, error) {
 	return made, nil
 }
 
-// raise starts a box that has nobody's name yet.
+// raise starts a spare that is built like a given box.
 func (s *spares) raise(like forkbox.Box) (*spare, *plan, error) {
 	var random [6]byte
 	rand.Read(random[:])

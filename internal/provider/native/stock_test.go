@@ -97,7 +97,7 @@ func startAtOnce(t *testing.T, p *Provider, l *providertest.Lab, n int) (boxes [
 }
 
 // TestSpareShowsRealityAsItIsNow: what changed since it was made is seen, also
-// where somebody worked a moment before: a directory that was made again under
+// where a user worked a moment before: a directory that was made again under
 // its old name, a program that was not there yet.
 func TestSpareShowsRealityAsItIsNow(t *testing.T) {
 	t.Parallel()

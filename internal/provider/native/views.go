@@ -47,7 +47,7 @@ func rootViews(mounts []mount, hidden []string, veil *veil) []view {
 
 // mounted is the view of a mount. One that is read-only in reality is seen
 // through an overlay as well: a unix socket or a pipe in it would be the host's
-// if it was bound, and through an overlay it is nobody's.
+// if it was bound; through an overlay no process of the host is behind it.
 func mounted(m mount, veil *veil) view {
 	v := view{Path: m.Point, Attr: m.Attr, May: unruly(m.FSType)}
 	switch {
@@ -145,7 +145,7 @@ func (w *walker) dir(path string) {
 }
 
 // barren directories have nothing that this user could see or change, now or
-// (being someone else's) soon: they need no overlay of their own.
+// (being another user's) soon: they need no overlay of their own.
 func (w *walker) barren(path string) bool {
 	if unix.Access(path, unix.W_OK) == nil {
 		return false

@@ -38,7 +38,7 @@ func (p *page) hint(format string, args ...any) {
 	}
 }
 
-// take adds what somebody else refused, in their words.
+// take adds what another package refused, in its words.
 func (p *page) take(line int, place string, err error) {
 	var e *forkbox.Error
 	if !errors.As(err, &e) {

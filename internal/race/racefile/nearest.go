@@ -2,7 +2,7 @@ package racefile
 
 import "strings"
 
-// nearest is the known word that somebody may have mistyped.
+// nearest is the known word that the file's author may have mistyped.
 func nearest(word string, known []string) string {
 	const long = 40
 	if len(word) > long {

@@ -15,7 +15,7 @@ const (
 )
 
 // page is a file that is read key by key. It does not stop at the first mistake:
-// whoever wrote it hears of all of them.
+// its author hears of all of them.
 type page struct {
 	file   string
 	faults []fault

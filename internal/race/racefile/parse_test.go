@@ -231,7 +231,7 @@ stop: never
 	}
 }
 
-// TestTooMuch: files that are made to keep somebody busy.
+// TestTooMuch: files that are made to keep the parser busy.
 func TestTooMuch(t *testing.T) {
 	var laughs strings.Builder
 	laughs.WriteString("a0: &a0 [x]\n")

@@ -69,7 +69,7 @@ func (p *page) limit(into forkbox.Limits, x pair, at string) {
 }
 
 // net is none, policy or a team. A file cannot give boxes the host's own
-// network: that is for somebody to type who knows what it means.
+// network: that is for a user to type who knows what it means.
 func (p *page) net(into *string) field {
 	return func(n *yaml.Node, at string) {
 		text, ok := p.word(n, at)

@@ -122,7 +122,7 @@ func (e *entry) MovedOut() (moves []forkbox.Move, err error) {
 func (e *entry) countMovedOut() int {
 	moves, err := e.MovedOut()
 	if err != nil {
-		return 0 // whoever plans with them is told
+		return 0 // the review, which plans with them, is told
 	}
 	return len(moves)
 }

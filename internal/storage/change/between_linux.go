@@ -186,7 +186,7 @@ func (w *walker) everything(p *place) error {
 
 // untouched says that two trees show the very same file of what both were
 // forked from. Whatever is done to a file in a box sets the time of its inode,
-// which nobody can set back. The device does not count: it is the overlay's.
+// which no process can set back. The device does not count: it is the overlay's.
 func (w *walker) untouched(e *entry) bool {
 	return !w.since.IsZero() && e.up.Ino == e.base.Ino && e.up.Size == e.base.Size &&
 		e.up.Ctim == e.base.Ctim && e.up.Ctim.Nano() < w.since.UnixNano()

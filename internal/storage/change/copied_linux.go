@@ -14,8 +14,8 @@ import (
 // ever in a directory that shows nothing of it. Had reality deleted it since,
 // its directory would have changed after the copy was made. If that did change,
 // there may be a file of the same size and time where the box put something
-// else: moving keeps both. What is still in doubt is said to be a copy: somebody
-// should look.
+// else: moving keeps both. What is still in doubt is said to be a copy: the
+// reviewer should look.
 func (e *entry) Copied() bool {
 	if e.gone {
 		return false
@@ -46,7 +46,7 @@ func (f file) stamp() stamp { return stamp{f.Mtim.Nano(), f.Size} }
 
 // displaced says whether the box has something else, or one more name, where
 // the base has that file, or made it itself in a layer. The filesystem's changes
-// are gone through once for it, and only when somebody asks about a file that
+// are gone through once for it, and only when a caller asks about a file that
 // was not made here.
 func (w *walker) displaced(s stamp) bool {
 	m := w.moves

@@ -39,7 +39,7 @@ func (c *copier) own(f file, into int, to string) error {
 	return unix.Fchownat(into, to, int(f.Uid), int(f.Gid), unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// permit sets mode and times. It is the new file that is meant: nobody else
+// permit sets mode and times. It is the new file that is meant: no other process
 // writes to where it is made.
 func (c *copier) permit(f file, into int, to string) error {
 	if f.format() != unix.S_IFLNK {

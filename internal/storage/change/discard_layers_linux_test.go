@@ -13,7 +13,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// layersOf is what the layers of a box consist of: nobody may write to them.
+// layersOf is what the layers of a box consist of: a discard may not write to them.
 func layersOf(f fixture) map[string]string {
 	f.upper = f.layers[0]
 	return snapshotOf(f)

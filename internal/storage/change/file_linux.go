@@ -23,7 +23,7 @@ func openDir(dir int, name string, resolve uint64) (int, error) {
 }
 
 // openFile opens a file for reading. O_NONBLOCK: what was a file a moment ago
-// may be a fifo now, and nobody will ever write to it.
+// may be a fifo now, without a process that ever writes to it.
 func openFile(dir int, name string) (int, error) {
 	return openat(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, beneath)
 }

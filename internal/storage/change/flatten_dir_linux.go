@@ -15,7 +15,7 @@ func (fl *flattener) dir(m *melt, owners []int, name string) error {
 	}
 	defer closeParts(t.parts)
 	if len(t.parts) == 0 {
-		return unix.ENOENT // somebody writes to the layers
+		return unix.ENOENT // another process writes to the layers
 	}
 	origin, shows := t.origin(m.origin, m.opaque)
 	here := originOf(m.origin, name)

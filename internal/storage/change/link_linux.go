@@ -23,8 +23,8 @@ type links map[inode]*names
 // in the base just so.
 //
 // Overlayfs copies up one name at a time: a file that has two names in the
-// base has a copy of its own under the one that the box wrote to, and nobody
-// meant that. So a link that is only missing in the box is no change. Landing
+// base has a copy of its own under the one that the box wrote to, which the box
+// did not ask for. So a link that is only missing in the box is no change. Landing
 // replaces names, never the file behind them: the other name keeps its bytes.
 func (l links) link(e *entry, changed bool) string {
 	if e.up.Nlink < 2 || e.cover && !changed {

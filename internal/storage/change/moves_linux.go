@@ -18,7 +18,7 @@ type moves struct {
 	found map[string]string // where the box has them, by path in the base; nil before the search
 
 	of        Upper
-	displaced map[stamp]bool // files that the box put something else in the place of; nil before somebody asked
+	displaced map[stamp]bool // files that the box put something else in the place of; nil before the first question
 }
 
 // movedAway says whether the directory that the base has at e lives on

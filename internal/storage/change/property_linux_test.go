@@ -232,7 +232,7 @@ func TestReplayedChangesMakeTheBox(t *testing.T) {
 
 // linksDiffer compares which names are one file. What is one in the box has to
 // be one in what was made. The other way round, files of the base may stay
-// what they were: copying up parts them without anybody wanting it.
+// what they were: copying up parts them, which the box did not ask for.
 func linksDiffer(made, box map[string]node) string {
 	for a := range box {
 		for b := range box {

@@ -8,7 +8,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// Renames is a stage between [Read] and whoever shows the changes: it finds
+// Renames is a stage between [Read] and a caller that shows the changes: it finds
 // files that were moved, as git does, from what went and what came. It is for
 // the eye. What is applied are the changes as they were read.
 //

@@ -95,7 +95,7 @@ const (
 	aclHeader, aclEntry = 4, 8
 )
 
-// listed says whether an access list gives somebody who is not the owner a right.
+// listed says whether an access list gives the user, who is not the owner, a right.
 func (r *audience) listed(list []byte, gid int, want uint32) bool {
 	mask, other := uint32(7), uint32(0)
 	var user, groups []uint32

@@ -11,7 +11,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// An entry is its own sides: nothing is read before somebody asks.
+// An entry is its own sides: nothing is read before the caller asks.
 var _ forkbox.Sides = (*entry)(nil)
 
 var errNotRegular = errors.New("it is not a regular file")
@@ -100,7 +100,7 @@ func (e *entry) open(dir int, name string) (*os.File, error) {
 	return f, e.named("open", err)
 }
 
-// openForReading opens a regular file for somebody else to read.
+// openForReading opens a regular file for the caller to read.
 func openForReading(dir int, name, path string) (*os.File, error) {
 	fd, _, err := openContent(dir, name)
 	if err != nil {

@@ -34,7 +34,7 @@ func (o op) script() string {
 	case "replace":
 		return fmt.Sprintf("rm -rf %s; mkdir -p %s/%s", o.a, o.a, filepath.Base(o.b))
 	}
-	return "true" // owners and trusted attributes are not for everybody
+	return "true" // owners and trusted attributes are for root alone
 }
 
 // dump describes every path, see [parse].

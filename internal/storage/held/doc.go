@@ -14,7 +14,8 @@ import (
 var stores = []string{"PG_VERSION", "ibdata1", "aria_log_control", "WiredTiger"}
 
 // besides is the SQLite database that a file beside it belongs to, "" if none.
-// Its log and its journal are read as part of it, by whoever opens it next.
+// Its log and its journal are read as part of it, by the next process that opens
+// it.
 func besides(file string) string {
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
 		if db, is := strings.CutSuffix(file, suffix); is {

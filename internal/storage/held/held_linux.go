@@ -14,10 +14,10 @@ import (
 )
 
 // Search is told what is about to be replaced, deleted or moved, and finds who
-// holds it. Whether a file is open for writing the kernel says in one step, for
-// whosever process; /proc is read only to find the holder's name, and for what
-// the kernel does not tell: directories, filesystems without leases, other
-// people's files. What nobody holds is not remembered.
+// holds it. Whether any process has a file open for writing the kernel says in
+// one step; /proc is read only to find the holder's name, and for what the
+// kernel does not tell: directories, filesystems without leases, other users'
+// files. What no process holds is not remembered.
 //
 // It looks and prevents nothing: who opens a file later is not seen.
 type Search struct {
@@ -114,8 +114,8 @@ func (s *Search) Find() []forkbox.Caution {
 type writing int
 
 const (
-	nobody  writing = iota // has it open for writing, or it is no regular file
-	written                // somebody has
+	nobody  writing = iota // no process has it open for writing, or it is no regular file
+	written                // a process has
 	unknown
 )
 
@@ -123,8 +123,8 @@ const (
 // files have the device of its overlay, not reality's.
 type inode struct{ dev, ino uint64 }
 
-// look asks the kernel for a read lease, which it gives only while nobody has
-// the file open for writing or mapped so, and gives it back at once.
+// look asks the kernel for a read lease, which it gives only while no process
+// has the file open for writing or mapped so, and gives it back at once.
 func (s *Search) look(file string) (inode, writing) {
 	st, err := s.view.lstat(file)
 	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
@@ -146,10 +146,10 @@ func (s *Search) look(file string) (inode, writing) {
 	return id, unknown
 }
 
-// goal is a directory in which nobody may write.
+// goal is a directory in which no process may write.
 type goal struct {
 	dev      uint64
-	database bool // whoever works in it holds it, too
+	database bool // a process that works in it holds it, too
 }
 
 func (s *Search) processes() {

@@ -181,7 +181,7 @@ func TestWhoHasClosedAFileDoesNotHoldIt(t *testing.T) {
 }
 
 // What is no regular file is not opened, or a pipe without a writer would have
-// everybody wait.
+// the daemon wait.
 func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	dir := scene(t)
 	if err := unix.Mkfifo(dir+"/pipe", 0o600); err != nil {

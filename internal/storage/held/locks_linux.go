@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// locks finds who has locked a file to write to it. The kernel tells everybody
-// of all locks, also of processes whose files a user may not look at. Databases
+// locks finds who has locked a file to write to it. The kernel tells every user
+// of all locks, also of processes whose files they may not look at. Databases
 // lock what they have open; InnoDB and Aria lock the file that marks their
 // directory.
 func (s *Search) locks() {

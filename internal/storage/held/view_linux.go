@@ -15,7 +15,7 @@ type view interface {
 	lstat(file string) (unix.Stat_t, error)
 	open(file string, flags uint64) (int, error)
 	pids() []string
-	number(pid string) string // as whoever reads it knows the process
+	number(pid string) string // as the user who reads it knows the process
 	on(dir, file uint64) bool // whether a file may lie in a directory, by their devices
 }
 

@@ -16,7 +16,7 @@ import (
 // A staging directory says of itself what it is, for the landing's own
 // directory may be lost while it lies in the tree: at once whose it is, and
 // before the tree is touched also the journal. So what it holds can be put back
-// by whoever finds it; see stray_linux.go.
+// from it alone; see stray_linux.go.
 
 const (
 	aboutFile  = "about"

@@ -12,10 +12,10 @@ import (
 
 // actor runs functions with the rights of one user. The kernel keeps the
 // identity that counts for files per thread, so the actor has a thread of its
-// own, which ends with it: a thread that was somebody else is never used for
+// own, which ends with it: a thread that was another user is never used for
 // anything again.
 type actor struct {
-	jobs chan func() // nil: whoever calls has the right identity
+	jobs chan func() // nil: the caller has the right identity
 }
 
 // actAs starts an actor for owner.

@@ -175,8 +175,8 @@ func sameXattrs(a, b map[string][]byte) bool {
 	return maps.EqualFunc(a, b, bytes.Equal)
 }
 
-// between says whether an object's attributes are a mixture of two sets: what
-// an interrupted change leaves, and nobody else.
+// between says whether an object's attributes are a mixture of two sets, which
+// only an interrupted change leaves.
 func between(now, a, b *object) bool {
 	const unsure = unix.S_ISUID | unix.S_ISGID | 0o070 // chown and ACLs change them in passing
 	if m := now.Mode &^ unsure; m != a.Mode&^unsure && m != b.Mode&^unsure {

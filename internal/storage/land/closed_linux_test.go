@@ -11,9 +11,9 @@ import (
 )
 
 // TestStagingIsClosedAtEveryStep: what is about to land, or was replaced, may be a
-// program that runs as its owner for whoever executes it. It lies in directories
-// that nobody else gets into, in reality and in the store, from the first moment
-// on, whatever the umask.
+// program that runs as its owner for any user who executes it. It lies in
+// directories that no other user gets into, in reality and in the store, from the
+// first moment on, whatever the umask.
 func TestStagingIsClosedAtEveryStep(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	w.furnish()

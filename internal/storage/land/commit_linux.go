@@ -11,8 +11,8 @@ import (
 )
 
 // Commit lands what was staged. When it returns nil, that is durable. On any
-// error the tree is as it was before, and so is the disk; only where somebody
-// else changed the tree under it can something be left, which Recover then
+// error the tree is as it was before, and so is the disk; only where another
+// process changed the tree under it can something be left, which Recover then
 // calls torn. A committed landing needs no Abort.
 func (l *Landing) Commit(ctx context.Context) error {
 	if l.ended || l.broken != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// edits are what somebody may do to a tree while a landing goes on.
+// edits are what a user may do to a tree while a landing goes on.
 var edits = map[string]func(w *world){
 	"file edited":             func(w *world) { w.write("/f", "theirs") },
 	"same size edited":        func(w *world) { w.write("/f", "OLD") },

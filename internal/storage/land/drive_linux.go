@@ -138,8 +138,8 @@ func (d *driver) hasTurned(r *record) {
 }
 
 // turnedBefore is hasTurned for what is where it belongs already: a recovery
-// that was itself interrupted may have put it back. What has only another time
-// than it had, nobody has written to.
+// that was itself interrupted may have put it back. What has another ctime and
+// the same mtime was not written to.
 func (d *driver) turnedBefore(r *record, now *object) {
 	if now.is(r.Old) && now.Ctime != r.Old.Ctime && now.Mtime == r.Old.Mtime {
 		d.hasTurned(r)
@@ -201,7 +201,7 @@ func (d *driver) visitor() visitor {
 }
 
 // reach is how far a landing came with what is changed in place. Of a rename
-// the inodes tell that; attributes that somebody else has changed do not.
+// the inodes tell that; attributes that another process has changed do not.
 type reach struct {
 	files int // the highest number of a file
 	dirs  int // the lowest of a directory: they come last one first

@@ -16,9 +16,9 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// editor is somebody who works in the tree while something lands there. What
-// it writes are lines that nobody else writes, and it keeps count of where
-// they have to be.
+// editor is a user who works in the tree while something lands there. What it
+// writes are lines that nothing else writes, and it keeps count of where they
+// have to be.
 type editor struct {
 	*rand.Rand
 	w       *world
@@ -203,7 +203,7 @@ func (e *editor) writeLate(line string) string {
 	f := e.late[e.IntN(len(e.late))]
 	var st unix.Stat_t
 	if unix.Fstat(int(f.Fd()), &st) != nil || st.Nlink == 0 {
-		return "" // somebody deleted it
+		return "" // it was deleted
 	}
 	did := e.try("write late to", f.Name(), e.writeTo(f, line))
 	if did != "" && len(e.w.linesIn(e.w.root, true)[line]) == 0 {

@@ -17,8 +17,7 @@ func OnStep(call func()) {
 	step = func(string) error { call(); return nil }
 }
 
-// glance is called before every look at a name. Tests have somebody edit the
-// tree there.
+// glance is called before every look at a name. Tests edit the tree there.
 var glance = func() {}
 
 // act makes one change, and again when a signal came in between.

@@ -14,7 +14,7 @@
 //	   ▼ Abort, Recover     ▼ Recover    └──── Recover ──┘
 //	 (no trace)          (no trace)
 //
-// Somebody may edit the tree between a crash and the recovery. What is then
+// A user may edit the tree between a crash and the recovery. What is then
 // neither the old nor the new object is left alone, with all that is kept for
 // it, and the landing is [Torn].
 package land

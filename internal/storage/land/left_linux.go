@@ -7,9 +7,9 @@ import (
 )
 
 // What a landing or an undo took away is compared, when all of it is done, with
-// what it was meant to take: whatever somebody did to it until then, by name or
-// through a descriptor, shows. And what it put is compared before it counts as
-// its own doing: an edit that came right after is not.
+// what it was meant to take: whatever another process did to it until then, by
+// name or through a descriptor, shows. And what it put is compared before it
+// counts as its own doing: an edit that came right after is not.
 
 // conclude makes the flips durable, writes down what they left, and only then
 // says that they are done. look tells what a record left; its error says that
@@ -130,9 +130,9 @@ func (s *site) stays(r *record, p string) *object {
 	return &want
 }
 
-// own is what is at a path when it is what was put there. Otherwise somebody
-// changed it right after: then it is what was put, as of no time at all, so
-// that nothing is taken for it. What the caller may not look at is not there.
+// own is what is at a path when it is what was put there. Otherwise another
+// process changed it right after: then it is what was put, as of no time at all,
+// so that nothing is taken for it. What the caller may not look at is not there.
 func (s *site) own(p string, put *object) *object {
 	if put == nil {
 		return nil
@@ -211,8 +211,8 @@ func (s *site) returned(r *record, was *left) *object {
 	return was.Slot
 }
 
-// landedAgain is what is left by an undo that was taken back. Where somebody
-// has changed something since the landing, what was recorded then stays.
+// landedAgain is what is left by an undo that was taken back. Where something
+// has changed since the landing, what was recorded then stays.
 func (s *site) landedAgain(r *record, was *left) left {
 	l := *was
 	if now, err := s.tree.look(r.Path); err == nil && was.Now != nil && was.Now.asBefore(now) && sameAttrs(was.Now, now) && was.Now.Ctime != 0 {

@@ -107,13 +107,13 @@ func everyMoment(t *testing.T, p string, edit func(*editor, *os.File, string) er
 		wipe(w.root)
 		wipe(w.store)
 	}
-	// Beside a file that lands, something new is in nobody's way.
+	// Beside a file that lands, something new is not in the landing's way.
 	if did == 0 || refused == 0 && !strings.Contains(t.Name(), "made/plain") {
 		t.Errorf("%d edits, of which %d were refused", did, refused)
 	}
 }
 
-// TestRefusedLandingTellsOnlyWhatItPutBack: what somebody edited, and what was
+// TestRefusedLandingTellsOnlyWhatItPutBack: what a user edited, and what was
 // never moved away, is none of its doing. The next landing would overwrite it.
 func TestRefusedLandingTellsOnlyWhatItPutBack(t *testing.T) {
 	w := newWorld(t, quickDir(t))

@@ -323,7 +323,7 @@ func (c *chaos) lookAgain() {
 	}
 }
 
-// TestPromise4RandomEditor: somebody edits the tree beside every landing, undo
+// TestPromise4RandomEditor: an editor works in the tree beside every landing, undo
 // and recovery, with crashes in all of them, and no line is ever lost. More
 // rounds with LAND_ROUNDS, one again with LAND_SEED.
 func TestPromise4RandomEditor(t *testing.T) {
@@ -441,7 +441,7 @@ func (e *editor) land(items []Item) string {
 	return "landed"
 }
 
-// tryTelling is tryLand with somebody who is told what was put back.
+// tryTelling is tryLand, and tells the editor what was put back.
 func (w *world) tryTelling(items []Item, e *editor) error {
 	w.landings++
 	cfg := w.cfg()

@@ -69,7 +69,7 @@ func outcome(state State, torn []forkbox.Caution) Outcome {
 }
 
 // rollback takes a landing that is not done back to where it came from, and
-// leaves no trace of it, but where somebody changed the tree meanwhile.
+// leaves no trace of it, but where another process changed the tree meanwhile.
 func (s *site) rollback() ([]forkbox.Caution, error) {
 	d, err := s.takeBack()
 	if err != nil {
@@ -92,12 +92,12 @@ func (s *site) rollback() ([]forkbox.Caution, error) {
 }
 
 // takeBack brings the tree back to where the landing began, durably, but where
-// somebody changed it meanwhile: the driver says where. All that was staged is
-// in the staging directories then.
+// another process changed it meanwhile: the driver says where. All that was
+// staged is in the staging directories then.
 func (s *site) takeBack() (*driver, error) {
 	d := &driver{site: s, to: false, skip: map[int]bool{}, turned: map[int]bool{}}
 	err := s.who.do(func() error {
-		// A new directory in which somebody made a file stays where it is.
+		// A new directory in which another process made a file stays where it is.
 		if err := d.inspectLanded(); err != nil {
 			return err
 		}

@@ -88,7 +88,7 @@ func (p *place) inode() uint64 {
 	return o.Ino
 }
 
-// freshDir opens a directory of the tree with the rights of whoever calls.
+// freshDir opens a directory of the tree with the rights of the calling thread.
 func (s *site) freshDir(p string) (int, error) {
 	t := tree{root: s.tree.root}
 	defer t.forget()

@@ -163,7 +163,7 @@ func (s *site) openPlace(p *place) error {
 		})
 	}
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-		return nil // it was never durable, or somebody removed it
+		return nil // it was never durable, or was removed
 	}
 	if err != nil {
 		return failed(opRead, join(p.In, s.name), err)

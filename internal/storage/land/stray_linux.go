@@ -148,7 +148,7 @@ func (s *site) openStrayDir(who forkbox.Owner) error {
 	return s.openPlaces()
 }
 
-// checkPlan: a journal that lay in the tree may have been written by anybody
+// checkPlan: a journal that lay in the tree may have been written by the user
 // who owns the directory.
 func (s *site) checkPlan() error {
 	return each(s.plan.forward(0, s.plan.size), func(r *record) error {

@@ -25,7 +25,7 @@ func (w *world) crashBeforeDone(run func()) {
 	}
 }
 
-// TestTornLeavesEditsAlone: what somebody did between the crash and the
+// TestTornLeavesEditsAlone: what a user did between the crash and the
 // recovery stays, the rest goes back, and nothing is lost.
 func TestTornLeavesEditsAlone(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -11,13 +11,13 @@ import (
 	"github.com/forkbox/forkbox"
 )
 
-// tree resolves paths beneath a directory, and follows no symlink: whoever
+// tree resolves paths beneath a directory, and follows no symlink: a user who
 // can write in the tree could lead a write anywhere with one.
 type tree struct {
 	root int
 	// recent are the last directories that were asked for, the latest last:
-	// paths come in order. Whoever holds one may ask for a few others before
-	// it is closed.
+	// paths come in order. A caller who holds one may ask for a few others
+	// before it is closed.
 	recent []resolved
 }
 

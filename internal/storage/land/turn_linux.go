@@ -70,7 +70,7 @@ type sighting struct {
 func (d *driver) sight(r *record, l *left) (f sighting, err error) {
 	f.here, err = d.tree.look(r.Path)
 	if errors.Is(err, unix.ELOOP) {
-		err = nil // somebody put a symlink on the way: ours is not there
+		err = nil // another process put a symlink on the way: ours is not there
 	}
 	if err == nil {
 		f.there, err = d.places[r.Place].lookSlot(r.Slot)
@@ -110,7 +110,7 @@ func (d *driver) turnFlip(r *record, l *left, f sighting) error {
 }
 
 // sameCame looks at what a turn took away. When that is not what was seen
-// right before, somebody was quicker, and gets it back.
+// right before, another process was quicker, and gets it back.
 func (d *driver) sameCame(r *record, l *left, seen *object) error {
 	why, err := d.mustStay(&d.places[r.Place].tree, "/"+r.Slot, l, seen)
 	if err != nil || why == "" {
@@ -165,7 +165,7 @@ func hasLanded(r *record, l *left, here, there *object) (landed, known bool) {
 	return there != nil, true
 }
 
-// mayTurn refuses to move away what somebody changed meanwhile.
+// mayTurn refuses to move away what another process changed meanwhile.
 func (d *driver) mayTurn(r *record, l *left, here *object) string {
 	if d.force != nil {
 		if d.force(r.Path) || r.New == nil && here == nil {

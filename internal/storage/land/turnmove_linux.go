@@ -28,7 +28,7 @@ func (d *driver) moveEnd(r *record, p string, away bool) error {
 		d.turnedBefore(r, here)
 		return failed(opRecover, p, d.mend(p, r.Old))
 	case !away && !there.is(r.Old) && !d.to && d.force == nil:
-		return nil // somebody else took it away before we did: it is not ours to return
+		return nil // another process took it away before we did: it is not ours to return
 	case !away && !there.is(r.Old):
 		return conflict(opRecover, p, "what was moved is not where it was left")
 	case !away && here != nil && (d.force == nil || !d.force(p)):
@@ -97,7 +97,7 @@ func (d *driver) arrived(via int) (bool, error) {
 }
 
 // unedited is the check of what is moved entry by entry: a recovery leaves
-// alone what somebody edited; an undo takes it along.
+// alone what was edited meanwhile; an undo takes it along.
 func (d *driver) unedited() func(*part, *object) string {
 	return func(p *part, now *object) string {
 		if now == nil || d.force != nil || p.Obj.isDir() || p.Obj.sameContent(now) {

@@ -10,9 +10,9 @@ import (
 )
 
 // inOwnMounts runs a test in a process with mounts of its own: nothing is left
-// even if the test is killed, and nobody who makes a mount namespace meanwhile
-// keeps the pool mounted. The home that do gets has a pool of some size, or
-// none if that is 0.
+// even if the test is killed, and no process that makes a mount namespace
+// meanwhile keeps the pool mounted. The home that do gets has a pool of some
+// size, or none if that is 0.
 func inOwnMounts(t *testing.T, size int64, do func(home string)) {
 	t.Helper()
 	if home := os.Getenv("POOL_TEST_HOME"); home != "" {

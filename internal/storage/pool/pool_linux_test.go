@@ -155,9 +155,9 @@ func TestNoPool(t *testing.T) {
 	})
 }
 
-// TestInUse: what is open is not taken from a box. A mount that is somebody
-// else's does not keep ours, and is found by the next Open: two loop devices of
-// one file would destroy it.
+// TestInUse: what is open is not taken from a box. A mount that is not ours
+// does not keep ours, and is found by the next Open: two loop devices of one file
+// would destroy it.
 func TestInUse(t *testing.T) {
 	inOwnMounts(t, 1<<30, func(home string) {
 		p := open(t, home)

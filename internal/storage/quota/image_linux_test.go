@@ -10,8 +10,8 @@ import (
 )
 
 // onBtrfs runs a test on a btrfs in an image of its own, in a process with
-// mounts of its own: nothing is left even if the test is killed, and nobody
-// who makes a mount namespace meanwhile keeps the image mounted.
+// mounts of its own: nothing is left even if the test is killed, and no process
+// that makes a mount namespace meanwhile keeps the image mounted.
 func onBtrfs(t *testing.T, do func(mnt string)) {
 	t.Helper()
 	if dir := os.Getenv("QUOTA_TEST_MOUNT"); dir != "" {

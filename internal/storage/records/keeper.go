@@ -98,7 +98,7 @@ func (k *Keeper) flush() {
 	}
 }
 
-// note: a record that cannot be written, on a full disk say, harms nobody now.
+// note: a record that cannot be written, on a full disk say, does no harm now.
 func (k *Keeper) note(what string, err error) {
 	if err != nil {
 		k.log.Warn("cannot write the record of a box or template", "what", what, "error", err)

@@ -13,7 +13,7 @@ import (
 
 // workArg as the first argument asks for the runs. They have a process of
 // their own because the first process reaps every orphan, and would take the
-// exit status of the runs from whoever waits for them.
+// exit status of the runs from the code that waits for them.
 const workArg = "work"
 
 func main() {
@@ -43,7 +43,7 @@ func boot() error {
 	return reapUntil(worker.Pid)
 }
 
-// reapUntil waits for everybody's orphans until pid is among them.
+// reapUntil waits for all orphans until pid is among them.
 func reapUntil(pid int) error {
 	for {
 		got, err := unix.Wait4(-1, nil, 0, nil)

@@ -74,7 +74,7 @@ func command(ctx context.Context, run plan.Run, group string, out outputOf) (*ex
 	cmd.Dir = run.Dir
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Env = append(environment(run.Place), run.Env...)
-	// Setsid, because the console is nobody's terminal.
+	// Setsid, because the console is no session's terminal.
 	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(dir.Fd()), Setsid: true}
 	if run.Place == plan.Delegated {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: plan.UserID, Gid: plan.UserID}

@@ -19,7 +19,7 @@ var (
 	runtime = "/run/user/" + strconv.Itoa(plan.UserID)
 )
 
-// setUp does what an ordinary system has done before anybody logs in.
+// setUp does what an ordinary system has done before a user logs in.
 func setUp(disks []plan.Disk) error {
 	steps := []func() error{
 		mountKernelFilesystems,

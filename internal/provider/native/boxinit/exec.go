@@ -25,7 +25,7 @@ type child struct {
 	rootless bool
 	log      *execlog.Writer
 	tty      *os.File // the master side, with a terminal
-	slave    *os.File // its other side: as long as init has it open, nobody hangs up
+	slave    *os.File // its other side: as long as init has it open, the terminal does not hang up
 	out      []*relay
 	stdin    *os.File // the write end of a stdin that stays open for who attaches
 	group    string   // how the name of its cgroup ends
@@ -39,8 +39,8 @@ type child struct {
 	ending sync.WaitGroup // while we are at it
 }
 
-// start runs a command. The exit, also of one that could not be started, is
-// written to the log by whoever knows it.
+// start runs a command, whose exit watch writes to the log. Of one that could not
+// be started the daemon, which gets the error, records the exit.
 func (p *pid1) start(id string, args *ExecArgs, files []*os.File) error {
 	if args == nil {
 		return forkbox.Errorf(forkbox.Invalid, "run a command", "nothing to run")

@@ -62,7 +62,7 @@ func runInit(args []string) error {
 	}
 	file := os.NewFile(uintptr(config.Listen), "listener")
 	// Listening again makes this process, not the daemon that bound the
-	// socket, the peer that the kernel names to whoever connects.
+	// socket, the peer that the kernel names to a daemon that connects.
 	if err := unix.Listen(config.Listen, 16); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (p *pid1) converse(conn *wire.Conn) {
 	unwanted := p.config.Spare
 	p.mu.Unlock()
 	if unwanted {
-		os.Exit(0) // nobody's box, and nobody to give it to
+		os.Exit(0) // a spare is of use only to the daemon that made it
 	}
 }
 
@@ -308,8 +308,8 @@ func (p *pid1) reaped(pid int, status syscall.WaitStatus) {
 	}
 }
 
-// leaveWhenLonely ends the box when its daemon is gone and nothing runs: then
-// nobody would miss it, and a crashed daemon leaves nothing behind.
+// leaveWhenLonely ends the box when its daemon is gone and nothing runs, so that
+// a crashed daemon leaves nothing behind.
 func (p *pid1) leaveWhenLonely() {
 	alone := time.Now()
 	for range time.Tick(5 * time.Second) {
@@ -330,7 +330,7 @@ func (p *pid1) leaveWhenLonely() {
 	}
 }
 
-// stop asks everybody to end, waits, and leaves; the kernel kills the rest
+// stop asks all processes to end, waits, and leaves; the kernel kills the rest
 // when pid 1 goes. Execs that had to be killed say so before.
 func (p *pid1) stop(grace forkbox.Grace) {
 	_ = syscall.Kill(-1, syscall.SIGTERM)

@@ -23,10 +23,10 @@ type relay struct {
 	stream  execlog.Stream
 	mu      sync.Mutex
 	also    *os.File // who attached later
-	over    bool     // nobody will be passed anything any more
+	over    bool     // nothing is passed to who attached any more
 	once    sync.Once
 	drained chan struct{} // closed when everything written before the exit was relayed
-	done    chan struct{} // closed when nobody can write any more
+	done    chan struct{} // closed when no process can write any more
 }
 
 // buffers are used again: fresh memory costs more than what most execs write.

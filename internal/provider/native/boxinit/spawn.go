@@ -38,8 +38,8 @@ func (s *spawnArgs) closeChildEnds() { wire.CloseAll(s.ends...) }
 const spawnLimit = 30 * time.Second
 
 // spawn starts the process of an exec. It enters its cgroup and takes its
-// limits on itself before it is anybody else's program, so that nothing it
-// starts can be outside.
+// limits on itself before it executes the command, so that nothing it starts can
+// be outside.
 func (p *pid1) spawn(c *child, args *ExecArgs, s *spawnArgs) error {
 	if slices.ContainsFunc(slices.Concat(args.Argv, s.env, []string{s.path, s.dir}), hasNUL) {
 		return forkbox.Errorf(forkbox.Invalid, "run a command", "an argument or variable has a zero byte")

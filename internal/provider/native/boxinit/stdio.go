@@ -139,8 +139,8 @@ func (c *child) pipes(s *spawnArgs, open bool, stdio forkbox.Stdio) error {
 	return nil
 }
 
-// input is what the exec reads. One that stays open is a pipe that nobody
-// writes to until somebody attaches.
+// input is what the exec reads. One that stays open is a pipe into which nothing
+// is written until a client attaches.
 func (c *child) input(given *os.File, open bool) (in *os.File, err error) {
 	switch {
 	case given != nil:

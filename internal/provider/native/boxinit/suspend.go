@@ -18,8 +18,8 @@ const ctrlZ = 'Z' - '@'
 //
 // The kernel leaves that key without effect here: it discards the signal in a
 // process group that no shell of the same session looks after. So init does what
-// the signal would have done, where nobody in the group has other plans for it
-// and the key is not plain input.
+// the signal would have done, where no process of the group handles, ignores or
+// blocks it and the key is not plain input.
 func (c *child) suspend() bool {
 	if c.tty == nil || !takesCtrlZ(c.tty) || foreground(c.tty) != c.pid {
 		return false

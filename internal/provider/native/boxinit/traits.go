@@ -13,8 +13,8 @@ import (
 )
 
 // inherit gives a command what its caller would have passed on, as far as that
-// differs from what init passes on itself. What takes rights that nobody in a box
-// has, as a niceness below init's own, stays as it is.
+// differs from what init passes on itself. What takes rights that no process in a
+// box has, as a niceness below init's own, stays as it is.
 func inherit(b *linux.Script, t *forkbox.Traits) {
 	if t == nil {
 		return
@@ -42,7 +42,7 @@ func inherit(b *linux.Script, t *forkbox.Traits) {
 
 const maxCPUWords = 128 // the kernel's own limit
 
-// inheritLimit sets a limit no higher than init's own: nobody in a box may raise it.
+// inheritLimit sets a limit no higher than init's own: no process in a box may raise it.
 // Open files are limited elsewhere, and the limit on real-time processes is the
 // stamp of the exec.
 func inheritLimit(b *linux.Script, resource int, want unix.Rlimit) {

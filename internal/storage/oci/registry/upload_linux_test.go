@@ -106,7 +106,7 @@ func TestRedirectsThatAreNotFollowed(t *testing.T) {
 			t.Errorf("%s: error %v, headers %v", name, err, c.to.Header)
 		}
 	}
-	// Who left once does not come back as somebody who is known.
+	// What was once sent to another host does not come back with credentials.
 	back := request("GET", "https://a/z")
 	if err := checkRedirect(back, []*http.Request{request("GET", "https://a/x"), request("GET", "https://b/y")}); err != nil || strings.Contains(back.Header.Get("Authorization"), "secret") {
 		t.Errorf("back again: %v, %v", err, back.Header)
