@@ -4,11 +4,13 @@
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GOFLAGS_BUILD := -trimpath -ldflags '-s -w -X main.release=$(VERSION)'
-TOOL := go tool -modfile=tools/go.mod
 
 export CGO_ENABLED = 0
+# For all that is compiled: what tests, linters and releases share is compiled
+# once, and once for all checkouts.
+export GOFLAGS = -trimpath
 
-.PHONY: help build demo recording test test-fast soak test-vm lint check bench bench-record bench-compare release install clean deps man
+.PHONY: help build demo recording test test-all test-fast soak hold test-vm lint check bench bench-record bench-compare release install clean deps man
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -26,7 +28,11 @@ deps: ## what the tests and the benchmark need from the distribution
 	@scripts/deps
 
 test: deps build ## the whole suite, as root (when we are) and as an unprivileged user
-	go run ./scripts/suite $(if $(FORKBOX_TEST_VM_RESULTS),-also $(FORKBOX_TEST_VM_RESULTS))
+	go run ./scripts/suite
+
+test-all: deps build ## test and test-vm, beside each other
+	go build -o bin/test-vm ./scripts/vm
+	go run ./scripts/suite -vm bin/test-vm
 
 test-fast: ## what needs neither root nor much time, for between two edits
 	go run ./scripts/suite -fast
@@ -34,6 +40,9 @@ test-fast: ## what needs neither root nor much time, for between two edits
 SOAK ?= 5000
 soak: build ## random histories of boxes, landings and edits, and where every line went: SOAK=5000 SOAK_SEED=1
 	SOAK=$(SOAK) go test ./cmd/forkbox -run '^TestSoakNothingIsLost$$' -count=1 -timeout 0 -v
+
+hold: build ## the long forms of what holds the API: attacks, streams, terminals, kill -9, load; some ten minutes
+	HOLD=long go test ./cmd/forkbox -run '^(TestHold|TestPromise8FilesStayInTheBox)' -parallel 1 -count=1 -timeout 0 -v
 
 test-vm: deps ## what needs control groups of version 2 and project quotas, in a machine that is booted for it
 	go build -o bin/test-vm ./scripts/vm

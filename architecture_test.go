@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -30,12 +31,14 @@ func TestMapMatchesTheTree(t *testing.T) {
 	}
 	_, tasks, _ := strings.Cut(string(page), "## Where do I change")
 	tasks, _, _ = strings.Cut(tasks, "\n## ")
+	_, walks, _ := strings.Cut(tasks, "\n### ")
+	checkWalks(t, walks)
 	files := regexp.MustCompile("`([a-z_/]+/[a-z_]+\\.(?:go|yaml))`").FindAllStringSubmatch(tasks, -1)
 	if len(files) < 10 {
 		t.Errorf("the table of tasks names %d files", len(files))
 	}
 	for _, f := range files {
-		if !exists(f[1]) && !exists("internal/"+f[1]) && !exists("internal/provider/"+f[1]) {
+		if !existsShort(f[1]) {
 			t.Errorf("the table of tasks names %s", f[1])
 		}
 	}
@@ -67,7 +70,49 @@ func mapped(t *testing.T, page string) map[string]bool {
 	return known
 }
 
+// existsShort says whether a file exists that the page may name without its first
+// directories.
+func existsShort(name string) bool {
+	return exists(name) || exists("internal/"+name) || exists("internal/provider/"+name)
+}
+
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
+}
+
+// mostTouched is how many files that exist a stranger may have to touch for one of
+// the usual tasks.
+const mostTouched = 7
+
+// checkWalks sees that each walk names as many files as it says, and not too many.
+func checkWalks(t *testing.T, walks string) {
+	t.Helper()
+	rows := 0
+	for line := range strings.Lines(walks) {
+		cells := strings.Split(line, " | ")
+		if len(cells) != 4 || !strings.HasPrefix(line, "| a") {
+			continue
+		}
+		rows++
+		for i, name := range strings.Split(cells[2]+cells[3], "`") {
+			if i%2 == 1 && !existsShort(name) {
+				t.Errorf("%s: there is no %s", cells[0], name)
+			}
+		}
+		first, _, _ := strings.Cut(cells[2], ";")
+		said, names, listed := strings.Cut(first, ": ")
+		n, err := strconv.Atoi(said)
+		if strings.HasPrefix(cells[2], "the same ") {
+			n, err = strconv.Atoi(strings.TrimPrefix(said, "the same "))
+		} else if named := strings.Count(names, "`") / 2; !listed || named != n {
+			t.Errorf("%s: %s files, of which %d are named", cells[0], said, named)
+		}
+		if err != nil || n > mostTouched {
+			t.Errorf("%s: %q files, %v; %d are the most", cells[0], said, err, mostTouched)
+		}
+	}
+	if rows != 5 {
+		t.Errorf("there are %d walks", rows)
+	}
 }

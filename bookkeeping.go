@@ -23,6 +23,9 @@ type Bookkeeping struct {
 	Warned bool `json:"warned,omitempty"`
 	// Boot is the host's run in which it was last started.
 	Boot string `json:"boot,omitempty"`
+	// Ran says that it ran when its removal began: that it came to rest is told
+	// with its removal.
+	Ran bool `json:"ran,omitempty"`
 }
 
 // Syncing is a sync that goes on.

@@ -1,6 +1,11 @@
 package forkbox
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+)
 
 // State says what a box is doing. A box at rest is Stopped: it costs its
 // changed bytes and nothing else, and wakes when something is run in it.
@@ -132,6 +137,15 @@ type Box struct {
 	Note string `json:"note,omitempty"`
 	// Bookkeeping is for the daemon: [StoredBox] has it in the box's record.
 	Bookkeeping `json:"-"`
+}
+
+// Tag is another whenever the box's record is: its state, its limits, what it may
+// reach, what it consists of. What lies in its files is not in it.
+func (b Box) Tag() string {
+	b.Env, b.Last = nil, nil
+	text, _ := json.Marshal(b) // a box always can be
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:12])
 }
 
 // Moment is a time to come that stays as far away when the clock is set: Since

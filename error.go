@@ -1,6 +1,8 @@
 package forkbox
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,8 +18,11 @@ const (
 	Exists          Code = "exists"            // the name is taken
 	Busy            Code = "busy"              // the state does not allow it now
 	Conflict        Code = "conflict"          // reality, or the box, changed meanwhile; Items says where
+	Changed         Code = "changed"           // it is not what the caller said that it is
 	Unconfirmed     Code = "unconfirmed"       // needs a yes; Items says to what
 	Denied          Code = "denied"            // the caller may not
+	Unauthenticated Code = "unauthenticated"   // it is not known who the caller is
+	RateLimited     Code = "rate-limited"      // the caller asked too often; it may again later
 	Unsupported     Code = "unsupported"       // this host cannot; the hint says what would help
 	CommandNotFound Code = "command-not-found" // no such program in the box
 	NotExecutable   Code = "not-executable"    // there, but cannot be executed
@@ -35,8 +40,11 @@ var codes = map[Code]struct{ exit, status int }{
 	Exists:          {125, http.StatusConflict},
 	Busy:            {125, http.StatusConflict},
 	Conflict:        {125, http.StatusConflict},
+	Changed:         {125, http.StatusPreconditionFailed},
 	Unconfirmed:     {125, http.StatusPreconditionRequired},
 	Denied:          {125, http.StatusForbidden},
+	Unauthenticated: {125, http.StatusUnauthorized},
+	RateLimited:     {125, http.StatusTooManyRequests},
 	Unsupported:     {125, http.StatusNotImplemented},
 	CommandNotFound: {127, http.StatusUnprocessableEntity},
 	NotExecutable:   {126, http.StatusUnprocessableEntity},
@@ -63,16 +71,46 @@ func (c Code) Status() int {
 
 // Error reads "cannot <Op>: <Why>". Hints say what to do about it.
 type Error struct {
-	Code  Code     `json:"code"`
-	Op    string   `json:"op"` // what could not be done: "create box"
-	Why   string   `json:"why"`
-	Hints []string `json:"hints,omitempty"`
+	Code  Code
+	Op    string // what could not be done: "create box"
+	Why   string
+	Hints []string
 	// Items are the paths that it is about, each with its own reason.
-	Items []Caution `json:"items,omitempty"`
+	Items []Caution
 	// Hash is of what was looked at: a repeated request can name it to be
 	// sure that it means the same.
-	Hash string `json:"hash,omitempty"`
+	Hash string
 	err  error
+}
+
+// ErrorDocument is an Error as JSON.
+type ErrorDocument struct {
+	Code  Code   `json:"code"`
+	Op    string `json:"op"` // what could not be done
+	Cause string `json:"cause"`
+	// Message is the whole sentence: cannot <op>: <cause>.
+	Message string   `json:"message"`
+	Hints   []string `json:"hints,omitempty"`
+	// Items are the paths that it is about, each with its own reason.
+	Items []Caution `json:"items,omitempty"`
+	// Hash is of what was looked at: a repeated request can name it.
+	Hash string `json:"hash,omitempty"`
+}
+
+// MarshalJSON writes an [ErrorDocument].
+func (e *Error) MarshalJSON() ([]byte, error) {
+	return json.Marshal(ErrorDocument{e.Code, e.Op, e.Why, e.Error(), e.Hints, e.Items, e.Hash})
+}
+
+// UnmarshalJSON reads one. Records of before it had a cause call that "why".
+func (e *Error) UnmarshalJSON(text []byte) error {
+	var doc struct {
+		ErrorDocument
+		Why string `json:"why"`
+	}
+	err := json.Unmarshal(text, &doc)
+	*e = Error{Code: doc.Code, Op: doc.Op, Why: cmp.Or(doc.Cause, doc.Why), Hints: doc.Hints, Items: doc.Items, Hash: doc.Hash}
+	return err
 }
 
 func (e *Error) Error() string { return "cannot " + e.Op + ": " + e.Why }

@@ -86,7 +86,7 @@ type ExecSpec struct {
 	User    string        `json:"user,omitempty"` // name or uid, looked up in the box; empty: the owner
 	TTY     bool          `json:"tty,omitempty"`
 	Size    Size          `json:"size,omitzero"`
-	Timeout time.Duration `json:"timeout,omitempty"`
+	Timeout time.Duration `json:"timeout_ns,omitempty"`
 	Umask   *int          `json:"umask,omitempty"`
 	// Traits are those of the caller, which the command inherits.
 	Traits *Traits `json:"traits,omitempty"`
@@ -124,6 +124,41 @@ type Stdio struct {
 	// Last says, of who attaches to an exec, that the end of In is the end of
 	// what the exec reads. Without it another may come and go on.
 	Last bool
+	// Stream, instead of files, has the exec read and written by
+	// [Streaming.Stream].
+	Stream *StreamSpec
+}
+
+// StreamSpec is how an exec is read and written whose caller has no files to hand
+// over. What it writes is kept until the caller has acknowledged it, and no more
+// of it than a window: then the exec waits, as it would for a full pipe.
+type StreamSpec struct {
+	// Key is what a caller who lost its connection takes the stream up with.
+	Key string `json:"key"`
+	// Stdin says that the caller writes to it; otherwise its stdin is empty.
+	Stdin bool `json:"stdin,omitempty"`
+	// Merge has stdout and stderr be one, in the order of what is written.
+	Merge bool `json:"merge,omitempty"`
+	// Grace is how long a caller may take to come back. Then Kill ends the exec;
+	// without it the exec goes on, and what it writes is only kept in its log.
+	Grace time.Duration `json:"grace,omitempty"`
+	Kill  bool          `json:"kill,omitempty"`
+}
+
+// StreamAt is how far a caller and an exec are, in bytes since the exec began.
+type StreamAt struct {
+	Stdin  int64 `json:"stdin"`
+	Stdout int64 `json:"stdout"`
+	Stderr int64 `json:"stderr"`
+}
+
+// StreamJoin is a caller who takes up a stream, or joins an exec that runs in the
+// background.
+type StreamJoin struct {
+	Key string `json:"key,omitempty"`
+	// Seen is what the caller has of the output; nil is everything until now.
+	Seen  *StreamAt     `json:"seen,omitempty"`
+	Grace time.Duration `json:"grace,omitempty"` // of one who joins
 }
 
 // MaxExtra is how many extra files an exec may have, and MaxFD the highest

@@ -2,6 +2,7 @@ package forkbox
 
 import (
 	"context"
+	"net"
 	"os"
 )
 
@@ -103,4 +104,26 @@ type Governed interface {
 	// says whether it did: the key may mean something else to what runs there.
 	// The signal CONT has it go on.
 	Suspend(ctx context.Context, execID string) (stopped bool, err error)
+}
+
+// Filed is an instance whose files can be read and written from outside: by a
+// process in the box, with the box's view of them.
+type Filed interface {
+	// Files connects to that process, which has the owner's rights, and starts it
+	// if it does not run. One request is made on a connection, in the protocol of
+	// internal/boxfiles. What answers may be a hostile process of the box.
+	Files(ctx context.Context, owner Owner) (net.Conn, error)
+}
+
+// Streaming is an instance whose execs can be read and written over a link that
+// may be lost: what an exec wrote lies with the exec until its reader has
+// acknowledged it.
+type Streaming interface {
+	// Stream gives an exec that was started with [Stdio.Stream], or detached, a
+	// reader at the other end of link, which the instance owns. The frames are
+	// those of internal/execstream. It returns where the output begins that it
+	// sends: what the reader has not seen before that is in the log. NotFound is
+	// an exec that does not run or whose stream has ended, Busy one that has
+	// another reader.
+	Stream(ctx context.Context, execID string, join StreamJoin, link *os.File) (StreamAt, error)
 }

@@ -9,18 +9,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
 
 // Changes calls yield for each change of a box as it arrives; there may be
 // millions. With a zero spec it lists the workspace; the summary counts all.
 func (c *Client) Changes(ctx context.Context, ref string, spec forkbox.DiffSpec, yield func(forkbox.Change) error) (forkbox.Summary, error) {
 	op := "read the changes of box " + ref
-	resp, err := c.send(ctx, op, http.MethodGet, boxPath(ref, "changes")+"?"+diffQuery(spec), nil)
+	resp, err := c.send(ctx, op, api.ListChanges.Route, nil, diffQuery(spec), ref)
 	if err != nil {
 		return forkbox.Summary{}, err
 	}
@@ -37,7 +37,7 @@ func (c *Client) Changes(ctx context.Context, ref string, spec forkbox.DiffSpec,
 }
 
 // diffQuery is spec as the query of a request.
-func diffQuery(spec forkbox.DiffSpec) string {
+func diffQuery(spec forkbox.DiffSpec) url.Values {
 	q := url.Values{}
 	for _, p := range spec.Paths {
 		q.Add("path", p) // escaped byte by byte, so it need not be UTF-8
@@ -52,7 +52,7 @@ func diffQuery(spec forkbox.DiffSpec) string {
 			q.Set(name, "1")
 		}
 	}
-	return q.Encode()
+	return q
 }
 
 // opening is how the daemon begins: the changes first, one on each line.

@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
 
 // Paths are bytes: they arrive as they were sent, whatever is in them.
 func TestDiffQueryKeepsEveryByte(t *testing.T) {
 	paths := forkbox.Strings{"/w/a&b=c", "/w/new\nline", "/w/\xff\xfe", "/w/ü +%"}
-	q, err := url.ParseQuery(diffQuery(forkbox.DiffSpec{Selection: forkbox.Selection{Paths: paths, Exact: true, All: true}, Against: "other"}))
+	q, err := url.ParseQuery(diffQuery(forkbox.DiffSpec{Selection: forkbox.Selection{Paths: paths, Exact: true, All: true}, Against: "other"}).Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,10 +27,10 @@ func TestDiffQueryKeepsEveryByte(t *testing.T) {
 }
 
 func TestDiffQueryAsksForNothingByItself(t *testing.T) {
-	if got := diffQuery(forkbox.DiffSpec{}); got != "" {
+	if got := diffQuery(forkbox.DiffSpec{}).Encode(); got != "" {
 		t.Error(got)
 	}
-	if got := diffQuery(forkbox.DiffSpec{Patch: true, Stat: true, Hash: true, Renames: true}); got != "hash=1&patch=1&renames=1&stat=1" {
+	if got := diffQuery(forkbox.DiffSpec{Patch: true, Stat: true, Hash: true, Renames: true}).Encode(); got != "hash=1&patch=1&renames=1&stat=1" {
 		t.Error(got)
 	}
 }
@@ -40,7 +41,7 @@ func TestRefusalWithManyItems(t *testing.T) {
 	for range 50000 {
 		e.About("/w/some/file/with/a/path", "reality and the box changed the same lines")
 	}
-	body, err := json.Marshal(ErrorBody{Error: e})
+	body, err := json.Marshal(api.ErrorBody{Error: e})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +55,8 @@ func TestRefusalWithManyItems(t *testing.T) {
 }
 
 func TestAReceiptThatIsNotNamedIsNone(t *testing.T) {
-	for ref, want := range map[string]string{"": "/receipts/%25", "3f": "/receipts/3f", "..": "/receipts/%25"} {
-		if got := receiptPath(ref); got != want {
+	for ref, want := range map[string]string{"": "/v1/receipts/%25", "3f": "/v1/receipts/3f", "..": "/v1/receipts/%25"} {
+		if got := api.GetReceipt.URL(nil, ref); got != want {
 			t.Errorf("%q: %s", ref, got)
 		}
 	}

@@ -10,13 +10,26 @@ import (
 	"net/url"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/wire"
 )
 
-// Client is a connection pool to one daemon. It may be used from several
-// goroutines.
+// Client asks one daemon. It may be used from several goroutines. What concerns
+// one noun is in the type of that name, whose methods a Client has as well.
 type Client struct {
+	*link
+	Limits
+	Network
+	Forks
+	Racing
+	Keeper
+}
+
+// link is the connection pool to a daemon that all of a client's nouns use.
+type link struct {
 	socket  string
+	base    string // what URLs of requests begin with
+	remote  bool   // it is not on the socket
 	http    *http.Client
 	reached chan net.Conn   // the connection of Reach, for the first call
 	idle    chan *wire.Conn // upgraded connections that wait for the next exec
@@ -25,6 +38,9 @@ type Client struct {
 	// should start a daemon and return when that one listens. Set it before the
 	// first call.
 	Redial func(ctx context.Context) error
+	// WebSocket has execs read and written over a WebSocket also where files could
+	// be handed over: for a socket that is forwarded from another machine.
+	WebSocket bool
 	// Note, where set, is told what happens to the box of an exec that the
 	// caller waits for: that it was paused, and why.
 	Note func(text string)
@@ -32,23 +48,36 @@ type Client struct {
 
 // New makes a client. It does not connect.
 func New(socket string) *Client {
-	c := &Client{socket: socket, reached: make(chan net.Conn, 1), idle: make(chan *wire.Conn, 4)}
-	c.http = &http.Client{
-		Transport: &http.Transport{
-			DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return c.connect(ctx) },
-			DisableCompression: true,
-		},
+	l := &link{socket: socket, base: "http://forkbox"}
+	return newClient(l, &http.Transport{
+		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return l.connect(ctx) },
+		DisableCompression: true,
+	})
+}
+
+func newClient(l *link, transport http.RoundTripper) *Client {
+	l.reached, l.idle = make(chan net.Conn, 1), make(chan *wire.Conn, 4)
+	l.http = &http.Client{
+		Transport: transport,
 		// A redirect is not part of the API: following one would hide a bad path.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return c
+	return &Client{link: l, Limits: Limits{l}, Network: Network{l}, Forks: Forks{l}, Racing: Racing{l}, Keeper: Keeper{l}}
 }
 
-// Socket is where the daemon listens.
-func (c *Client) Socket() string { return c.socket }
+// Socket is where the daemon listens; empty for one that is elsewhere.
+func (c *link) Socket() string { return c.socket }
+
+// Host is the URL of a daemon that is elsewhere; empty for one on a socket.
+func (c *link) Host() string {
+	if !c.remote {
+		return ""
+	}
+	return c.base
+}
 
 // Close drops the connections that are kept for later calls.
-func (c *Client) Close() {
+func (c *link) Close() {
 	c.http.CloseIdleConnections()
 	for {
 		select {
@@ -62,7 +91,7 @@ func (c *Client) Close() {
 	}
 }
 
-func (c *Client) keep(conn *wire.Conn) bool {
+func (c *link) keep(conn *wire.Conn) bool {
 	select {
 	case c.idle <- conn:
 		return true
@@ -71,35 +100,64 @@ func (c *Client) keep(conn *wire.Conn) bool {
 	}
 }
 
-// call sends in as JSON, unless it is nil, and decodes the answer into out,
-// unless that is nil.
-func (c *Client) call(ctx context.Context, op, method, path string, in, out any) error {
-	resp, err := c.send(ctx, op, method, path, in)
+// do calls a route, with the query and a value for each name in its path.
+func do[In, Out any](ctx context.Context, l *link, op string, call api.Call[In, Out], in In, query url.Values, values ...string) (out Out, err error) {
+	var body any
+	if call.In != nil {
+		body = in
+	}
+	resp, err := l.send(ctx, op, call.Route, body, query, values...)
 	if err != nil {
-		return err
+		return out, err
 	}
 	defer resp.Body.Close()
-	if out == nil {
+	if call.Out == nil {
 		_, err = io.Copy(io.Discard, resp.Body)
-		return lost(ctx, op, err)
+		return out, lost(ctx, op, err)
 	}
-	return lost(ctx, op, json.NewDecoder(resp.Body).Decode(out))
+	return out, lost(ctx, op, json.NewDecoder(resp.Body).Decode(&out))
+}
+
+// flags is a query with those names that are set.
+func flags(name string, set bool) url.Values {
+	if !set {
+		return nil
+	}
+	return url.Values{name: {"1"}}
 }
 
 // send returns the response of a request that succeeded; its body is the
 // caller's to read and close.
-func (c *Client) send(ctx context.Context, op, method, path string, in any) (*http.Response, error) {
-	req, err := newRequest(ctx, method, path, in)
+func (c *link) send(ctx context.Context, op string, route *api.Route, in any, query url.Values, values ...string) (*http.Response, error) {
+	req, err := newRequest(ctx, route.Method, c.base+route.URL(query, values...), in)
 	if err != nil {
 		return nil, forkbox.Errorf(forkbox.Invalid, op, "%w", err)
 	}
+	c.setKey(req, route)
+	setMatch(req, route)
+	return c.do(ctx, op, req)
+}
+
+// stream is send for an answer of server-sent events.
+func (c *link) stream(ctx context.Context, op string, route *api.Route, query url.Values) (*http.Response, error) {
+	req, err := newRequest(ctx, route.Method, c.base+route.URL(query), nil)
+	if err != nil {
+		return nil, forkbox.Errorf(forkbox.Invalid, op, "%w", err)
+	}
+	req.Header.Set("Accept", api.EventStream)
+	return c.do(ctx, op, req)
+}
+
+func (c *link) do(ctx context.Context, op string, req *http.Request) (*http.Response, error) {
 	resp, err := c.http.Do(req)
-	if err != nil && method == http.MethodGet && c.Redial != nil && ctx.Err() == nil {
-		// A daemon that died under the question; asking again asks the next.
+	if c.askAgain(req, err) {
+		if req.GetBody != nil {
+			req.Body, _ = req.GetBody() // it is in memory
+		}
 		resp, err = c.http.Do(req)
 	}
 	if err != nil {
-		return nil, lost(ctx, op, err)
+		return nil, c.lost(ctx, op, err)
 	}
 	if resp.StatusCode/100 != 2 {
 		defer resp.Body.Close()
@@ -108,7 +166,7 @@ func (c *Client) send(ctx context.Context, op, method, path string, in any) (*ht
 	return resp, nil
 }
 
-func newRequest(ctx context.Context, method, path string, in any) (*http.Request, error) {
+func newRequest(ctx context.Context, method, url string, in any) (*http.Request, error) {
 	var body io.Reader
 	if in != nil {
 		text, err := json.Marshal(in)
@@ -117,28 +175,9 @@ func newRequest(ctx context.Context, method, path string, in any) (*http.Request
 		}
 		body = bytes.NewReader(text)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://forkbox/v1"+path, body)
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err == nil && in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	return req, err
-}
-
-// boxPath is the path of a box, and of what is below it.
-func boxPath(ref string, below ...string) string {
-	path := "/boxes/" + segment(ref)
-	for _, name := range below {
-		path += "/" + segment(name)
-	}
-	return path
-}
-
-// segment escapes a name so that it stays one segment of a path, whatever it
-// is: "", "." and ".." would be cleaned away. No box can be called "%".
-func segment(name string) string {
-	switch name {
-	case "", ".", "..":
-		return "%25"
-	}
-	return url.PathEscape(name)
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
 
 func shortDir(t *testing.T) string {
@@ -97,7 +98,7 @@ func TestNoDaemon(t *testing.T) {
 	failing := errors.New("no")
 	c = New(filepath.Join(shortDir(t), "s"))
 	c.Redial = func(context.Context) error { return forkbox.Errorf(forkbox.Denied, "start", "%w", failing) }
-	if _, err := c.Create(t.Context(), CreateRequest{}); !errors.Is(err, failing) || forkbox.CodeOf(err) != forkbox.Denied {
+	if _, err := c.Create(t.Context(), api.CreateRequest{}); !errors.Is(err, failing) || forkbox.CodeOf(err) != forkbox.Denied {
 		t.Errorf("a redial that fails: %v", err)
 	}
 }
@@ -114,7 +115,7 @@ func TestStrangeAnswers(t *testing.T) {
 		if _, err := c.Box(t.Context(), "b"); forkbox.CodeOf(err) != code {
 			t.Errorf("%s: %v", body, err)
 		}
-		if _, err := c.Exec(t.Context(), "b", ExecRequest{}, forkbox.Stdio{}); forkbox.CodeOf(err) != code {
+		if _, err := c.Exec(t.Context(), "b", api.ExecRequest{}, forkbox.Stdio{}); forkbox.CodeOf(err) != code {
 			t.Errorf("%s, upgraded: %v", body, err)
 		}
 	}

@@ -2,11 +2,11 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strconv"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
 
 // ConnSpec is which connections to tell. The zero value is all that are kept.
@@ -16,17 +16,10 @@ type ConnSpec struct {
 	Follow bool  // go on with what is tried from now on
 }
 
-// ConnLine is one line of the connections as the API sends them: a connection,
-// or at the end what went wrong.
-type ConnLine struct {
-	*forkbox.Conn
-	Error *forkbox.Error `json:"error,omitempty"`
-}
-
 // Conns calls yield for each connection that a box tried, the oldest first. One
 // that was open comes again, under the same id, when it has ended. With Follow
 // it goes on, also through the next daemon.
-func (c *Client) Conns(ctx context.Context, ref string, spec ConnSpec, yield func(forkbox.Conn) error) error {
+func (c Network) Conns(ctx context.Context, ref string, spec ConnSpec, yield func(forkbox.Conn) error) error {
 	f := connFollower{op: "read the connections of box " + ref, ref: ref, spec: spec, yield: yield, open: map[int64]bool{}}
 	if !spec.Follow {
 		return c.readConns(ctx, &f)
@@ -53,13 +46,13 @@ type connFollower struct {
 	own   error          // yield's
 }
 
-func (c *Client) readConns(ctx context.Context, f *connFollower) error {
-	resp, err := c.send(ctx, f.op, http.MethodGet, boxPath(f.ref, "net", "log")+"?"+f.spec.query(), nil)
+func (c Network) readConns(ctx context.Context, f *connFollower) error {
+	resp, err := c.send(ctx, f.op, api.ListConns.Route, nil, f.spec.query(), f.ref)
 	if err != nil {
 		return err
 	}
 	f.heard = true
-	return eachLine(ctx, f.op, resp.Body, func(line ConnLine) error {
+	return eachLine(ctx, f.op, resp.Body, func(line api.ConnLine) error {
 		switch {
 		case line.Error != nil:
 			return line.Error
@@ -100,7 +93,7 @@ func (f *connFollower) take(conn forkbox.Conn) error {
 	return f.own
 }
 
-func (s ConnSpec) query() string {
+func (s ConnSpec) query() url.Values {
 	q := url.Values{}
 	if s.After != 0 {
 		q.Set("after", strconv.FormatInt(s.After, 10))
@@ -111,5 +104,5 @@ func (s ConnSpec) query() string {
 	if s.Follow {
 		q.Set("follow", "1")
 	}
-	return q.Encode()
+	return q
 }

@@ -9,9 +9,10 @@ import (
 	"syscall"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
 
-func (c *Client) dial(ctx context.Context) (net.Conn, error) {
+func (c *link) dial(ctx context.Context) (net.Conn, error) {
 	conn, err := dialSocket(ctx, c.socket)
 	if err == nil || c.Redial == nil || !notListening(err) {
 		return conn, err
@@ -24,7 +25,11 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 
 // Ping connects and hangs up: nil means that a daemon listens. It never starts
 // a daemon.
-func (c *Client) Ping(ctx context.Context) error {
+func (c *link) Ping(ctx context.Context) error {
+	if c.remote {
+		_, err := do(ctx, c, "reach the daemon", api.GetVersion, api.None{}, nil)
+		return err
+	}
 	conn, err := dialSocket(ctx, c.socket)
 	if err != nil {
 		return lost(ctx, "reach the daemon", err)
@@ -34,7 +39,10 @@ func (c *Client) Ping(ctx context.Context) error {
 
 // Reach is Ping that starts a daemon where none listens. The next call uses its
 // connection.
-func (c *Client) Reach(ctx context.Context) error {
+func (c *link) Reach(ctx context.Context) error {
+	if c.remote {
+		return nil // the first call says
+	}
 	conn, err := c.dial(ctx)
 	if err != nil {
 		return lost(ctx, "reach the daemon", err)
@@ -47,7 +55,7 @@ func (c *Client) Reach(ctx context.Context) error {
 	}
 }
 
-func (c *Client) connect(ctx context.Context) (net.Conn, error) {
+func (c *link) connect(ctx context.Context) (net.Conn, error) {
 	select {
 	case conn := <-c.reached:
 		return conn, nil

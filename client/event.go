@@ -2,37 +2,36 @@ package client
 
 import (
 	"context"
-	"net/http"
+	"encoding/json"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
 
 // EventSpec is which events to tell. The zero value is all that are kept, of
-// all boxes of the caller's.
+// all that the caller has.
 type EventSpec struct {
-	Box    string // only of this one
-	After  int64  // only later ones than this id
-	Follow bool   // go on with what happens from now on
+	Box    string              // only of this one
+	Kinds  forkbox.EventFilter // only of these kinds
+	After  int64               // only later ones than this id; AfterLatest is from now on
+	Follow bool                // go on with what happens from now on
 }
 
-// EventLine is one line of the events as the API sends them: an event, or at
-// the end what went wrong.
-type EventLine struct {
-	*forkbox.Event
-	Error *forkbox.Error `json:"error,omitempty"`
-}
+// AfterLatest is the After of a caller who wants what happens from now on.
+const AfterLatest int64 = -1
 
 // Events calls yield for each event, the oldest first. With Follow it goes on,
 // also through the next daemon, which is asked for what came after the last.
 func (c *Client) Events(ctx context.Context, spec EventSpec, yield func(forkbox.Event) error) error {
 	f := eventFollower{spec: spec, yield: yield}
 	if !spec.Follow {
-		return c.readEvents(ctx, &f)
+		return c.listEvents(ctx, &f)
 	}
 	over := func() bool { return f.own != nil || !f.heard }
-	return persist(ctx, over, func() error { return c.readEvents(ctx, &f) })
+	return persist(ctx, over, func() error { return c.followEvents(ctx, &f) })
 }
 
 // eventFollower reads events, through several daemons if need be.
@@ -44,14 +43,13 @@ type eventFollower struct {
 	own   error // yield's
 }
 
-func (c *Client) readEvents(ctx context.Context, f *eventFollower) error {
+func (c *Client) listEvents(ctx context.Context, f *eventFollower) error {
 	const op = "read the events"
-	resp, err := c.send(ctx, op, http.MethodGet, "/events?"+f.spec.query(), nil)
+	resp, err := c.send(ctx, op, api.ReadEvents.Route, nil, f.spec.query())
 	if err != nil {
 		return err
 	}
-	f.heard = true
-	return eachLine(ctx, op, resp.Body, func(line EventLine) error {
+	return eachLine(ctx, op, resp.Body, func(line api.EventLine) error {
 		switch {
 		case line.Error != nil:
 			return line.Error
@@ -59,6 +57,29 @@ func (c *Client) readEvents(ctx context.Context, f *eventFollower) error {
 			return nil
 		}
 		return f.take(*line.Event)
+	})
+}
+
+func (c *Client) followEvents(ctx context.Context, f *eventFollower) error {
+	const op = "follow the events"
+	resp, err := c.stream(ctx, op, api.ReadEvents.Route, f.spec.query())
+	if err != nil {
+		return err
+	}
+	f.heard = true
+	return eachSent(ctx, op, resp.Body, func(name string, data []byte) error {
+		if name == api.StreamFailed {
+			failed := &forkbox.Error{}
+			if err := json.Unmarshal(data, failed); err != nil {
+				return lost(ctx, op, err)
+			}
+			return failed
+		}
+		var e forkbox.Event
+		if err := json.Unmarshal(data, &e); err != nil {
+			return lost(ctx, op, err)
+		}
+		return f.take(e)
 	})
 }
 
@@ -71,16 +92,19 @@ func (f *eventFollower) take(e forkbox.Event) error {
 	return f.own
 }
 
-func (s EventSpec) query() string {
+func (s EventSpec) query() url.Values {
 	q := url.Values{}
 	if s.Box != "" {
 		q.Set("box", s.Box)
 	}
-	if s.After != 0 {
+	if len(s.Kinds) > 0 {
+		q.Set("kind", strings.Join(s.Kinds, ","))
+	}
+	switch {
+	case s.After == AfterLatest:
+		q.Set("after", api.AfterLatest)
+	case s.After != 0:
 		q.Set("after", strconv.FormatInt(s.After, 10))
 	}
-	if s.Follow {
-		q.Set("follow", "1")
-	}
-	return q.Encode()
+	return q
 }

@@ -33,7 +33,7 @@ func withDaemon(run func() int) (int, error) {
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "forkbox")
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", binary, "../cmd/forkbox").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, "../cmd/forkbox").CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("%w\n%s", err, out)
 	}
 	os.Setenv("FORKBOX_HOME", filepath.Join(dir, "h"))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 )
 
@@ -24,7 +25,7 @@ func Example() {
 	project := newProject("notes", "buy milk\n")
 	defer os.RemoveAll(project)
 
-	box, err := c.Create(ctx, client.CreateRequest{Name: "first", Dir: project})
+	box, err := c.Create(ctx, api.CreateRequest{Name: "first", Dir: project})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func Example() {
 	}
 	defer read.Close()
 	command := forkbox.ExecSpec{Argv: forkbox.Strings{"sh", "-c", "rm *; ls | wc -l"}, Dir: project}
-	session, err := c.Exec(ctx, box.ID, client.ExecRequest{ExecSpec: command}, forkbox.Stdio{Out: write})
+	session, err := c.Exec(ctx, box.ID, api.ExecRequest{ExecSpec: command}, forkbox.Stdio{Out: write})
 	write.Close() // the command has its own by now
 	if err != nil {
 		log.Fatal(err)
@@ -67,7 +68,7 @@ func ExampleClient_Apply() {
 	project := newProject("notes", "buy milk\n")
 	defer os.RemoveAll(project)
 
-	box, err := c.Create(ctx, client.CreateRequest{Name: "reviewed", Dir: project})
+	box, err := c.Create(ctx, api.CreateRequest{Name: "reviewed", Dir: project})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func ExampleClient_Apply() {
 	text, _ := os.ReadFile(filepath.Join(project, "greeting"))
 	fmt.Printf("landed: %s", text)
 
-	if _, err := c.Undo(ctx, receipt.ID, client.UndoRequest{}); err != nil {
+	if _, err := c.Undo(ctx, receipt.ID, api.UndoRequest{}); err != nil {
 		log.Fatal(err)
 	}
 	_, err = os.Stat(filepath.Join(project, "greeting"))
@@ -129,12 +130,12 @@ func ExampleClient_Race() {
 	// both wins: it passes every check, sort and uniq do not.
 }
 
-// What happens to boxes by itself, or by another hand, is told as events.
+// What happens, by itself or by another hand, is told as events.
 func ExampleClient_Events() {
 	ctx := context.Background()
 	c := client.New(client.DefaultSocket())
 	defer c.Close()
-	box, err := c.Create(ctx, client.CreateRequest{Name: "watched"})
+	box, err := c.Create(ctx, api.CreateRequest{Name: "watched"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -156,14 +157,15 @@ func ExampleClient_Events() {
 		log.Fatal(err)
 	}
 	// Output:
-	// watched limits
-	// watched extended
+	// watched box.created
+	// watched policy.limits
+	// watched box.extended
 }
 
 // run has a box run a line of shell and waits for it.
 func run(ctx context.Context, c *client.Client, box, dir, line string) {
 	command := forkbox.ExecSpec{Argv: forkbox.Strings{"sh", "-c", line}, Dir: dir}
-	session, err := c.Exec(ctx, box, client.ExecRequest{ExecSpec: command}, forkbox.Stdio{})
+	session, err := c.Exec(ctx, box, api.ExecRequest{ExecSpec: command}, forkbox.Stdio{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,17 +10,15 @@ import (
 	"reflect"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
-
-// ArchiveType is the media type of a snapshot on its way: a tar of an OCI image
-// layout.
-const ArchiveType = "application/vnd.forkbox.oci-archive.v1+tar"
 
 // Export writes BOX[@SNAPSHOT] to w as an OCI image in a tar. After an error
 // what was written is worth nothing.
-func (c *Client) Export(ctx context.Context, ref string, w io.Writer) error {
+func (c Forks) Export(ctx context.Context, ref string, w io.Writer) error {
 	op := "export " + ref
-	resp, err := c.send(ctx, op, http.MethodGet, snapshotPath(ref, "export"), nil)
+	box, query := snapshotQuery(ref)
+	resp, err := c.send(ctx, op, api.ExportBox.Route, nil, query, box)
 	if err != nil {
 		return err
 	}
@@ -47,17 +45,17 @@ type ImportRequest struct {
 
 // Import makes a box of an archive that Export, or another tool for OCI images,
 // wrote.
-func (c *Client) Import(ctx context.Context, r io.Reader, spec forkbox.ImportSpec) (forkbox.Import, error) {
+func (c Forks) Import(ctx context.Context, r io.Reader, spec forkbox.ImportSpec) (forkbox.Import, error) {
 	return c.ImportWith(ctx, r, ImportRequest{ImportSpec: spec})
 }
 
 // ImportWith is Import with limits and a network for the box.
-func (c *Client) ImportWith(ctx context.Context, r io.Reader, req ImportRequest) (done forkbox.Import, err error) {
+func (c Forks) ImportWith(ctx context.Context, r io.Reader, req ImportRequest) (done forkbox.Import, err error) {
 	q, err := req.query()
 	if err != nil {
 		return done, forkbox.Errorf(forkbox.Invalid, "import a box", "%w", err)
 	}
-	err = c.upload(ctx, "import a box", "/import?"+q.Encode(), r, &done)
+	err = c.upload(ctx, "import a box", api.ImportBox.Route, q, r, &done)
 	return done, err
 }
 
@@ -85,21 +83,22 @@ func (r ImportRequest) query() (url.Values, error) {
 // AddBase unpacks what boxes can be made of: an image in a tar (kind "oci"), or
 // a root filesystem in a tar (kind "tar"). name is for people. A box is made of
 // it with From "base:" and the id.
-func (c *Client) AddBase(ctx context.Context, kind, name string, r io.Reader) (base forkbox.Base, err error) {
+func (c Forks) AddBase(ctx context.Context, kind, name string, r io.Reader) (base forkbox.Base, err error) {
 	q := url.Values{"kind": {kind}, "name": {name}}
-	err = c.upload(ctx, "unpack "+name, "/bases?"+q.Encode(), r, &base)
+	err = c.upload(ctx, "unpack "+name, api.AddBase.Route, q, r, &base)
 	return base, err
 }
 
 // upload sends what r has, however much that is. An error of r is its own, not
 // the daemon's.
-func (c *Client) upload(ctx context.Context, op, path string, r io.Reader, out any) error {
+func (c Forks) upload(ctx context.Context, op string, route *api.Route, query url.Values, r io.Reader, out any) error {
 	in := &ownErrors{read: r}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://forkbox/v1"+path, in)
+	req, err := http.NewRequestWithContext(ctx, route.Method, c.base+route.URL(query), in)
 	if err != nil {
 		return forkbox.Errorf(forkbox.Invalid, op, "%w", err)
 	}
 	req.Header.Set("Content-Type", "application/x-tar")
+	c.setKey(req, route)
 	resp, err := c.http.Do(req)
 	if err != nil {
 		if own := in.failed(); own != nil && ctx.Err() == nil {

@@ -2,35 +2,30 @@ package client
 
 import (
 	"context"
-	"net/http"
+	"net/url"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
-
-// LogLine is one line of a log as the API sends it: a record, or at the end
-// what went wrong.
-type LogLine struct {
-	*forkbox.LogRecord
-	Error *forkbox.Error `json:"error,omitempty"`
-}
 
 // Logs calls yield for each record of an exec's output. With follow it goes on
 // until the exec ends, also through the next daemon: an exec outlives its daemon,
 // and so does its log.
 func (c *Client) Logs(ctx context.Context, ref, id string, follow bool, yield func(forkbox.LogRecord) error) error {
-	f := logFollower{op: "read the output of exec " + id, path: boxPath(ref, "execs", id, "logs"), yield: yield}
+	f := logFollower{op: "read the output of exec " + id, ref: ref, id: id, yield: yield}
 	if !follow {
 		return c.readLog(ctx, &f)
 	}
-	f.path += "?follow=1"
+	f.query = flags("follow", true)
 	over := func() bool { return f.own != nil || !f.heard }
 	return persist(ctx, over, func() error { return c.readLog(ctx, &f) })
 }
 
 // logFollower reads a log, through several daemons if need be.
 type logFollower struct {
-	op, path string
-	yield    func(forkbox.LogRecord) error
+	op, ref, id string
+	query       url.Values
+	yield       func(forkbox.LogRecord) error
 
 	heard bool
 	told  int64 // how many bytes of output yield was given
@@ -38,13 +33,13 @@ type logFollower struct {
 }
 
 func (c *Client) readLog(ctx context.Context, f *logFollower) error {
-	resp, err := c.send(ctx, f.op, http.MethodGet, f.path, nil)
+	resp, err := c.send(ctx, f.op, api.ReadLogs.Route, nil, f.query, f.ref, f.id)
 	if err != nil {
 		return err
 	}
 	f.heard = true
 	known := f.told
-	return eachLine(ctx, f.op, resp.Body, func(line LogLine) error {
+	return eachLine(ctx, f.op, resp.Body, func(line api.LogLine) error {
 		switch {
 		case line.Error != nil:
 			return line.Error

@@ -2,20 +2,13 @@ package client
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
 
-// Queue is who waits for the host, the next first. Of others only their places
-// are in it.
-type Queue struct {
-	Waiting []forkbox.Waiting `json:"waiting"`
-}
-
 // Queue is who waits for the host to have room.
-func (c *Client) Queue(ctx context.Context) ([]forkbox.Waiting, error) {
-	var queue Queue
-	err := c.call(ctx, "look at the queue", http.MethodGet, "/queue", nil, &queue)
+func (c Limits) Queue(ctx context.Context) ([]forkbox.Waiting, error) {
+	queue, err := do(ctx, c.link, "look at the queue", api.GetQueue, api.None{}, nil)
 	return queue.Waiting, err
 }

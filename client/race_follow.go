@@ -2,11 +2,11 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
 
 // How long a call that must not be left half-way goes on when its context has
@@ -19,7 +19,7 @@ const (
 // Race starts a race and follows it to its end. A daemon that dies meanwhile is
 // started again, where [Client.Redial] can, and goes on with it. When ctx ends,
 // or yield fails, the race is cancelled; the record is then of how far it came.
-func (c *Client) Race(ctx context.Context, spec forkbox.RaceSpec, yield func(forkbox.RaceEvent) error) (forkbox.Race, error) {
+func (c Racing) Race(ctx context.Context, spec forkbox.RaceSpec, yield func(forkbox.RaceEvent) error) (forkbox.Race, error) {
 	if ctx.Err() != nil {
 		return forkbox.Race{}, ctx.Err()
 	}
@@ -37,7 +37,7 @@ func (c *Client) Race(ctx context.Context, spec forkbox.RaceSpec, yield func(for
 
 // startPatiently waits for the answer also when ctx has ended: nothing else
 // would cancel a race that has just begun.
-func (c *Client) startPatiently(ctx context.Context, spec forkbox.RaceSpec) (forkbox.Race, error) {
+func (c Racing) startPatiently(ctx context.Context, spec forkbox.RaceSpec) (forkbox.Race, error) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(startPatience, cancel) })()
@@ -46,7 +46,7 @@ func (c *Client) startPatiently(ctx context.Context, spec forkbox.RaceSpec) (for
 
 // giveUp cancels a race that the client does not wait for any more, because of
 // err.
-func (c *Client) giveUp(ctx context.Context, race forkbox.Race, err error) (forkbox.Race, error) {
+func (c Racing) giveUp(ctx context.Context, race forkbox.Race, err error) (forkbox.Race, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelPatience)
 	defer cancel()
 	last, failed := c.CancelRace(ctx, race.ID)
@@ -60,7 +60,7 @@ func (c *Client) giveUp(ctx context.Context, race forkbox.Race, err error) (fork
 // end, and returns it as it is then. A daemon that dies meanwhile is started
 // again, where [Client.Redial] can, and followed on. An empty ref is the newest.
 // When ctx ends the race goes on.
-func (c *Client) FollowRace(ctx context.Context, ref string, yield func(forkbox.RaceEvent) error) (forkbox.Race, error) {
+func (c Racing) FollowRace(ctx context.Context, ref string, yield func(forkbox.RaceEvent) error) (forkbox.Race, error) {
 	f := follower{ref: ref, yield: yield}
 	err := c.follow(ctx, &f)
 	return f.race, err
@@ -89,7 +89,7 @@ func (f *follower) take(e forkbox.RaceEvent) error {
 	return f.own
 }
 
-func (c *Client) follow(ctx context.Context, f *follower) error {
+func (c Racing) follow(ctx context.Context, f *follower) error {
 	over := func() bool { return f.own != nil || f.ended || !f.heard }
 	return persist(ctx, over, func() error {
 		err := c.followOnce(ctx, f)
@@ -100,13 +100,13 @@ func (c *Client) follow(ctx context.Context, f *follower) error {
 	})
 }
 
-func (c *Client) followOnce(ctx context.Context, f *follower) error {
+func (c Racing) followOnce(ctx context.Context, f *follower) error {
 	op := strings.TrimSpace("follow race " + f.ref)
-	resp, err := c.send(ctx, op, http.MethodGet, orNewest(f.ref, "events"), nil)
+	resp, err := c.send(ctx, op, api.FollowRace.Route, nil, nil, orNewest(f.ref))
 	if err != nil {
 		return err
 	}
-	return eachLine(ctx, op, resp.Body, func(line RaceLine) error {
+	return eachLine(ctx, op, resp.Body, func(line api.RaceLine) error {
 		switch {
 		case line.Error != nil:
 			return line.Error

@@ -2,72 +2,45 @@ package client
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
-
-// ReceiptList is a list of receipts.
-type ReceiptList struct {
-	Receipts []forkbox.Receipt `json:"receipts"`
-}
-
-// UndoRequest takes an apply back.
-type UndoRequest = forkbox.UndoSpec
-
-// DiscardRequest puts paths of a box back to the base.
-type DiscardRequest struct {
-	forkbox.Selection
-}
-
-// DiscardResult says what was put back.
-type DiscardResult struct {
-	Paths forkbox.Strings `json:"paths"`
-}
 
 // Apply lands changes of a box in reality. A dry run returns a receipt without
 // an id.
-func (c *Client) Apply(ctx context.Context, ref string, spec forkbox.ApplySpec) (r forkbox.Receipt, err error) {
-	err = c.call(ctx, "apply box "+ref, http.MethodPost, boxPath(ref, "apply"), spec, &r)
-	return r, err
+func (c *Client) Apply(ctx context.Context, ref string, spec forkbox.ApplySpec) (forkbox.Receipt, error) {
+	return do(ctx, c.link, "apply box "+ref, api.ApplyBox, spec, nil, ref)
 }
 
 // Discard puts paths of a box back to the base.
-func (c *Client) Discard(ctx context.Context, ref string, sel forkbox.Selection) (r DiscardResult, err error) {
-	err = c.call(ctx, "discard changes of box "+ref, http.MethodPost, boxPath(ref, "discard"), DiscardRequest{sel}, &r)
-	return r, err
+func (c *Client) Discard(ctx context.Context, ref string, sel forkbox.Selection) (api.DiscardResult, error) {
+	return do(ctx, c.link, "discard changes of box "+ref, api.DiscardChanges, api.DiscardRequest{Selection: sel}, nil, ref)
 }
 
 // Status says how far reality has moved on from a box's base.
-func (c *Client) Status(ctx context.Context, ref string) (s forkbox.BoxStatus, err error) {
-	err = c.call(ctx, "look at box "+ref, http.MethodGet, boxPath(ref, "status"), nil, &s)
-	return s, err
+func (c *Client) Status(ctx context.Context, ref string) (forkbox.BoxStatus, error) {
+	return do(ctx, c.link, "look at box "+ref, api.GetStatus, api.None{}, nil, ref)
 }
 
 // Sync brings reality's changes into a box.
-func (c *Client) Sync(ctx context.Context, ref string) (r forkbox.SyncResult, err error) {
-	err = c.call(ctx, "sync box "+ref, http.MethodPost, boxPath(ref, "sync"), struct{}{}, &r)
-	return r, err
+func (c *Client) Sync(ctx context.Context, ref string) (forkbox.SyncResult, error) {
+	return do(ctx, c.link, "sync box "+ref, api.SyncBox, api.None{}, nil, ref)
 }
 
 // Receipts lists the caller's, newest first.
 func (c *Client) Receipts(ctx context.Context) ([]forkbox.Receipt, error) {
-	var list ReceiptList
-	err := c.call(ctx, "list receipts", http.MethodGet, "/receipts", nil, &list)
+	list, err := do(ctx, c.link, "list receipts", api.ListReceipts, api.None{}, nil)
 	return list.Receipts, err
 }
 
 // Receipt finds one by id or unambiguous prefix, with its paths.
-func (c *Client) Receipt(ctx context.Context, ref string) (r forkbox.Receipt, err error) {
-	err = c.call(ctx, "find receipt "+ref, http.MethodGet, receiptPath(ref), nil, &r)
-	return r, err
+func (c *Client) Receipt(ctx context.Context, ref string) (forkbox.Receipt, error) {
+	return do(ctx, c.link, "find receipt "+ref, api.GetReceipt, api.None{}, nil, ref)
 }
 
 // Undo takes an apply back. It must be named: what happens to be the latest may
 // be another project's.
-func (c *Client) Undo(ctx context.Context, ref string, req UndoRequest) (r forkbox.Receipt, err error) {
-	err = c.call(ctx, "undo "+ref, http.MethodPost, receiptPath(ref)+"/undo", req, &r)
-	return r, err
+func (c *Client) Undo(ctx context.Context, ref string, req api.UndoRequest) (forkbox.Receipt, error) {
+	return do(ctx, c.link, "undo "+ref, api.UndoReceipt, req, nil, ref)
 }
-
-func receiptPath(ref string) string { return "/receipts/" + segment(ref) }

@@ -2,29 +2,18 @@ package client
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
 
-// StatsList is what several boxes use.
-type StatsList struct {
-	Boxes []forkbox.BoxStats `json:"boxes"`
-}
-
 // Stats is what a box uses; with series also what it used in the last hour.
-func (c *Client) Stats(ctx context.Context, ref string, series bool) (s forkbox.BoxStats, err error) {
-	path := boxPath(ref, "stats")
-	if series {
-		path += "?series=1"
-	}
-	err = c.call(ctx, "measure box "+ref, http.MethodGet, path, nil, &s)
-	return s, err
+func (c Limits) Stats(ctx context.Context, ref string, series bool) (forkbox.BoxStats, error) {
+	return do(ctx, c.link, "measure box "+ref, api.GetStats, api.None{}, flags("series", series), ref)
 }
 
 // AllStats is what each box of the caller's uses.
-func (c *Client) AllStats(ctx context.Context) ([]forkbox.BoxStats, error) {
-	var list StatsList
-	err := c.call(ctx, "measure the boxes", http.MethodGet, "/stats", nil, &list)
+func (c Limits) AllStats(ctx context.Context) ([]forkbox.BoxStats, error) {
+	list, err := do(ctx, c.link, "measure the boxes", api.ListStats, api.None{}, nil)
 	return list.Boxes, err
 }

@@ -2,44 +2,29 @@ package client
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
 
-// TemplateList is a list of templates.
-type TemplateList struct {
-	Templates []forkbox.Template `json:"templates"`
-}
-
-// WarmRequest says how many boxes of a template are kept ready. Count has to be
-// there: a request without one does not mean none.
-type WarmRequest struct {
-	Count *int `json:"count"`
-}
-
 // CreateTemplate makes a start for boxes out of BOX[@SNAPSHOT].
-func (c *Client) CreateTemplate(ctx context.Context, spec forkbox.TemplateSpec) (t forkbox.Template, err error) {
-	err = c.call(ctx, "create template "+spec.Name, http.MethodPost, "/templates", spec, &t)
-	return t, err
+func (c Forks) CreateTemplate(ctx context.Context, spec forkbox.TemplateSpec) (forkbox.Template, error) {
+	return do(ctx, c.link, "create template "+spec.Name, api.CreateTemplate, spec, nil)
 }
 
 // Templates lists the caller's.
-func (c *Client) Templates(ctx context.Context) ([]forkbox.Template, error) {
-	var list TemplateList
-	err := c.call(ctx, "list templates", http.MethodGet, "/templates", nil, &list)
+func (c Forks) Templates(ctx context.Context) ([]forkbox.Template, error) {
+	list, err := do(ctx, c.link, "list templates", api.ListTemplates, api.None{}, nil)
 	return list.Templates, err
 }
 
 // RemoveTemplate forgets one. Boxes that were made of it stay.
-func (c *Client) RemoveTemplate(ctx context.Context, name string) error {
-	return c.call(ctx, "remove template "+name, http.MethodDelete, templatePath(name), nil, nil)
+func (c Forks) RemoveTemplate(ctx context.Context, name string) error {
+	_, err := do(ctx, c.link, "remove template "+name, api.RemoveTemplate, api.None{}, nil, name)
+	return err
 }
 
 // WarmTemplate keeps n boxes of a template ready.
-func (c *Client) WarmTemplate(ctx context.Context, name string, n int) (t forkbox.Template, err error) {
-	err = c.call(ctx, "warm template "+name, http.MethodPost, templatePath(name)+"/warm", WarmRequest{Count: &n}, &t)
-	return t, err
+func (c Forks) WarmTemplate(ctx context.Context, name string, n int) (forkbox.Template, error) {
+	return do(ctx, c.link, "warm template "+name, api.WarmTemplate, api.WarmRequest{Count: &n}, nil, name)
 }
-
-func templatePath(name string) string { return "/templates/" + segment(name) }

@@ -10,20 +10,21 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/wire"
 )
 
 // Exec runs a command with the caller's files as its stdin, stdout and stderr;
 // a nil one is /dev/null. The daemon duplicates them: the caller still owns its
 // own, and should close the ends that only the command is to hold.
-func (c *Client) Exec(ctx context.Context, ref string, req ExecRequest, stdio forkbox.Stdio) (*Session, error) {
-	return c.attach(ctx, Message{Type: MsgExec, Box: ref, Request: &req}, boxPath(ref, "execs"), req, stdio)
-}
-
-// RunRequest asks for a new box with a command in it.
-type RunRequest struct {
-	Create CreateRequest `json:"create"`
-	Exec   ExecRequest   `json:"exec"`
+//
+// Where files cannot be handed over they are read and written by this process
+// instead, until the session has ended.
+func (c *Client) Exec(ctx context.Context, ref string, req api.ExecRequest, stdio forkbox.Stdio) (*Session, error) {
+	if !c.handsOver() {
+		return c.openStream(ctx, execOp(req.Argv), api.StreamExec.URL(nil, ref), api.StreamRequest{Exec: &req}, stdio)
+	}
+	return c.attach(ctx, api.Message{Type: api.MsgExec, Box: ref, Request: &req}, api.StartExec.URL(nil, ref), req, stdio)
 }
 
 // Run makes a box and runs a command in it: Create and Exec in one step. The
@@ -31,17 +32,24 @@ type RunRequest struct {
 // there is none. So that the answer which names it is never cut off, the end of
 // ctx only takes the request back as long as it waits for its place in the
 // queue.
-func (c *Client) Run(ctx context.Context, req RunRequest, stdio forkbox.Stdio) (forkbox.Box, *Session, error) {
-	s, err := c.attach(ctx, Message{Type: MsgExec, Create: &req.Create, Request: &req.Exec}, "/run", req, stdio)
+func (c *Client) Run(ctx context.Context, req api.RunRequest, stdio forkbox.Stdio) (forkbox.Box, *Session, error) {
+	s, err := c.startRun(ctx, req, stdio)
 	if s == nil {
 		return forkbox.Box{}, nil, err
 	}
 	return s.made, s, err
 }
 
+func (c *Client) startRun(ctx context.Context, req api.RunRequest, stdio forkbox.Stdio) (*Session, error) {
+	if !c.handsOver() {
+		return c.openStream(ctx, execOp(req.Exec.Argv), api.StreamRun.URL(nil), api.StreamRequest{Create: &req.Create, Exec: &req.Exec}, stdio)
+	}
+	return c.attach(ctx, api.Message{Type: api.MsgExec, Create: &req.Create, Request: &req.Exec}, api.RunCommand.URL(nil), req, stdio)
+}
+
 // attach asks for an exec: with a message where a connection is there that had
 // one before, with a request for an upgrade otherwise.
-func (c *Client) attach(ctx context.Context, again Message, path string, in any, stdio forkbox.Stdio) (*Session, error) {
+func (c *Client) attach(ctx context.Context, again api.Message, path string, in any, stdio forkbox.Stdio) (*Session, error) {
 	op := execOp(again.Request.Argv)
 	s := &Session{client: c, onLoss: again.Request.OnDisconnect, ended: make(chan struct{}), making: again.Create != nil}
 	if s.again(again, stdio) {
@@ -54,11 +62,11 @@ func (c *Client) attach(ctx context.Context, again Message, path string, in any,
 // caller's files, and what the caller writes to it, if its stdin is open or it
 // has a terminal. To close the session leaves the exec as it is.
 func (c *Client) AttachExec(ctx context.Context, ref, id string, stdio forkbox.Stdio) (*Session, error) {
-	s := &Session{client: c, onLoss: KeepOnDisconnect, ended: make(chan struct{})}
-	path := boxPath(ref, "execs", id, "attach")
-	if stdio.Last {
-		path += "?last=1"
+	if !c.handsOver() {
+		return c.openStream(ctx, "attach to exec "+id, api.JoinExec.URL(nil, ref, id), api.StreamRequest{}, stdio)
 	}
+	s := &Session{client: c, onLoss: api.KeepOnDisconnect, ended: make(chan struct{})}
+	path := api.AttachExec.URL(flags("last", stdio.Last), ref, id)
 	return s.join(ctx, "attach to exec "+id, path, nil, stdio)
 }
 
@@ -69,7 +77,7 @@ func (s *Session) join(ctx context.Context, op, path string, in any, stdio forkb
 		return nil, err
 	}
 	s.conn = wire.New(conn)
-	if err := s.hand(Message{Type: MsgStdio}, stdio); err != nil {
+	if err := s.hand(api.Message{Type: api.MsgStdio}, stdio); err != nil {
 		conn.Close()
 		return nil, lost(ctx, op, err)
 	}
@@ -78,7 +86,7 @@ func (s *Session) join(ctx context.Context, op, path string, in any, stdio forkb
 
 // again asks for an exec on a connection that had one before. It is false when
 // there is none: a daemon that has gone since does not take the message.
-func (s *Session) again(msg Message, stdio forkbox.Stdio) bool {
+func (s *Session) again(msg api.Message, stdio forkbox.Stdio) bool {
 	for {
 		select {
 		case s.conn = <-s.client.idle:
@@ -95,12 +103,12 @@ func (s *Session) again(msg Message, stdio forkbox.Stdio) bool {
 // upgrade is the HTTP part, by hand: net/http's client does not give away the
 // socket, and the files travel on it.
 func (c *Client) upgrade(ctx context.Context, op, path string, in any) (*net.UnixConn, error) {
-	req, err := newRequest(ctx, http.MethodPost, path, in)
+	req, err := newRequest(ctx, http.MethodPost, c.base+path, in)
 	if err != nil {
 		return nil, forkbox.Errorf(forkbox.Invalid, op, "%w", err)
 	}
 	req.Header.Set("Connection", "Upgrade")
-	req.Header.Set("Upgrade", Protocol)
+	req.Header.Set("Upgrade", api.Protocol)
 	conn, err := c.connect(ctx)
 	if err != nil {
 		return nil, lost(ctx, op, err)
@@ -133,7 +141,7 @@ func handshake(op string, conn net.Conn, req *http.Request) error {
 }
 
 // hand hands over the files.
-func (s *Session) hand(first Message, stdio forkbox.Stdio) error {
+func (s *Session) hand(first api.Message, stdio forkbox.Stdio) error {
 	var files []*os.File
 	for _, f := range []*os.File{stdio.In, stdio.Out, stdio.Err} {
 		first.Have = append(first.Have, f != nil)
@@ -151,7 +159,7 @@ func (s *Session) hand(first Message, stdio forkbox.Stdio) error {
 // started hears whether the command started.
 func (s *Session) started(ctx context.Context, op string) error {
 	stop := s.heed(ctx)
-	var msg Message
+	var msg api.Message
 	got, err := s.conn.Recv(&msg)
 	closeFiles(got)
 	stop()
@@ -180,7 +188,7 @@ func (s *Session) heed(ctx context.Context) (stop func()) {
 	if !s.making {
 		return interrupt(ctx, s.conn.Unix())
 	}
-	undo := context.AfterFunc(ctx, func() { s.conn.Send(Message{Type: MsgGiveUp}) })
+	undo := context.AfterFunc(ctx, func() { s.conn.Send(api.Message{Type: api.MsgGiveUp}) })
 	return func() { undo() }
 }
 

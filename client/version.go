@@ -2,19 +2,11 @@ package client
 
 import (
 	"context"
-	"net/http"
+
+	"github.com/forkbox/forkbox/api"
 )
 
-// Version says what a program was built from.
-type Version struct {
-	Version string `json:"version"`
-	Go      string `json:"go"`
-	OS      string `json:"os"`
-	Arch    string `json:"arch"`
-}
-
 // Version is the daemon's.
-func (c *Client) Version(ctx context.Context) (v Version, err error) {
-	err = c.call(ctx, "ask the daemon's version", http.MethodGet, "/version", nil, &v)
-	return v, err
+func (c *Client) Version(ctx context.Context) (api.Version, error) {
+	return do(ctx, c.link, "ask the daemon's version", api.GetVersion, api.None{}, nil)
 }

@@ -17,6 +17,7 @@ type Traits struct {
 	OtherUsers bool // execs can run as another user than the owner
 	Network    bool // every box has a loopback of its own
 	Changes    bool // what a box changed can be listed
+	Streams    bool // execs can be read and written over a link: [forkbox.Streaming]
 }
 
 // Fixture is a provider on a store of its own.

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -65,12 +64,6 @@ func killDuring(t *testing.T, delay time.Duration, args []string) {
 	}
 	stopDaemon(t, home)
 	nothingLeft(t, home, fmt.Sprintf("kill at %v of %v", delay, args))
-}
-
-func forkboxCommand(home string, args ...string) *exec.Cmd {
-	cmd := exec.Command("forkbox", args...)
-	cmd.Env = append(os.Environ(), "FORKBOX_HOME="+home, "FORKBOX_IDLE=1m")
-	return cmd
 }
 
 func must(t *testing.T, home string, args ...string) string {

@@ -47,7 +47,7 @@ done`)
 func TestFollowedEventsOutliveTheDaemon(t *testing.T) {
 	t.Parallel()
 	home := homeWith(t, "lasts", "--ttl", "1h")
-	f := follow(t, home, "events", "-f", "lasts")
+	f := follow(t, home, "events", "-f", "--kind", "box.extended", "lasts")
 	for n := range 3 {
 		must(t, home, "extend", "lasts", fmt.Sprintf("%dh", n+1))
 		if line := f.seesLine(t); !strings.Contains(line, fmt.Sprintf("extended  by %dh", n+1)) {

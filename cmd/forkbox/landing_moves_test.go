@@ -208,6 +208,27 @@ func TestPromise4AForkOfWhatLandedOutlivesTheUndo(t *testing.T) {
 	}
 }
 
+// A fork of a snapshot that is older than the landing of its move shows what the
+// snapshot showed, and goes on doing so when the landing is undone.
+func TestPromise4AForkOfASnapshotFindsWhatLandedSince(t *testing.T) {
+	w := newLandWorld(t)
+	w.sh("mkdir -p dd/x; echo 1 >dd/one; echo 2 >dd/x/two; echo 4 >f")
+	par := w.fork("elder")
+	w.inSh(par, "mv dd ee; echo B >>ee/one")
+	w.fb("snapshot", par, "moved")
+	id := w.apply(par)
+	w.fb("fork", par+"@moved", "late")
+	w.boxes = append(w.boxes, "late")
+	const shown = "ee/one=1,B, ee/x/two=2, f=4,"
+	wantText(t, "the fork", w.boxFiles("late"), shown)
+	w.inSh("late", "echo L >>ee/x/two; echo L >f")
+	w.apply("late", "f")
+	wantText(t, "the fork's part", w.files(), "ee/one=1,B, ee/x/two=2, f=L,")
+	w.fb("undo", id)
+	wantText(t, "undone", w.files(), "dd/one=1, dd/x/two=2, f=L,")
+	wantText(t, "the fork after the undo", w.boxFiles("late"), "ee/one=1,B, ee/x/two=2,L, f=L,")
+}
+
 // What a box lands itself in a directory, and beside it, does not make it
 // another one.
 func TestAMoveAfterOwnLandingsIsNoConflict(t *testing.T) {

@@ -65,21 +65,17 @@ func inside(job string) error {
 
 // landWorld is a workspace in reality and a forkbox with a daemon of its own.
 type landWorld struct {
-	*testing.T
-	home, ws string
+	world
+	ws       string // its root
 	boxes    []string
 	receipts map[string]bool // every id that was in use
 }
 
 func newLandWorld(t *testing.T) *landWorld {
 	t.Helper()
-	home, err := tempHome()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &landWorld{T: t, home: home, ws: filepath.Join(filepath.Dir(home), "ws"), receipts: map[string]bool{}}
+	w := &landWorld{world: makeWorld(t, "", "ws"), receipts: map[string]bool{}}
+	w.ws = w.root
 	t.Cleanup(w.end)
-	w.ok(os.Mkdir(w.ws, 0o755))
 	return w
 }
 
@@ -100,19 +96,6 @@ func (w *landWorld) end() {
 			}
 		}
 	}
-}
-
-func (w *landWorld) ok(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
-func (w *landWorld) command(args ...string) *exec.Cmd {
-	cmd := forkboxCommand(w.home, args...)
-	cmd.Dir = w.ws
-	return cmd
 }
 
 // fb runs forkbox in the workspace, and expects it to succeed.

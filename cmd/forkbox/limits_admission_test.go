@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // waits is a wish that waits for its place so long.
@@ -55,7 +55,7 @@ func TestAdmission(t *testing.T) {
 	if place.Place != 1 || !strings.Contains(place.Why, "2 boxes run") || !strings.Contains(place.What, "third") {
 		t.Errorf("its place is told so: %+v", place)
 	}
-	var queue client.Queue
+	var queue api.Queue
 	w.reads(&queue, "queue")
 	if len(queue.Waiting) != 1 {
 		t.Errorf("queue --json: %+v", queue)

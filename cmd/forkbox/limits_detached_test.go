@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // TestDetached starts a command that no client waits for, lists it, follows
@@ -43,7 +43,7 @@ func TestDetached(t *testing.T) {
 // runs finds that execs run, detached, and no others.
 func (w *limitWorld) runs(box string, want ...string) {
 	w.Helper()
-	var list client.ExecList
+	var list api.ExecList
 	w.reads(&list, "execs", box)
 	var running []string
 	for _, e := range list.Execs {
@@ -59,7 +59,7 @@ func (w *limitWorld) runs(box string, want ...string) {
 // endedSo waits for the end of an exec.
 func (w *limitWorld) endedSo(box, id string, cause forkbox.Cause) {
 	w.Helper()
-	e, err := w.WaitExec(w.Context(), box, id, client.KeepOnDisconnect)
+	e, err := w.WaitExec(w.Context(), box, id, api.KeepOnDisconnect)
 	w.ok(err)
 	if e.Exit == nil || e.Exit.Cause != cause {
 		w.Errorf("exec %s ended so: %+v, not %s", id, e.Exit, cause)
@@ -72,7 +72,7 @@ func TestDetachedAttach(t *testing.T) {
 	t.Parallel()
 	w := newLimitWorld(t, calm)
 	box := w.create("join", "").ID
-	e, err := w.ExecDetached(t.Context(), box, client.ExecRequest{
+	e, err := w.ExecDetached(t.Context(), box, api.ExecRequest{
 		ExecSpec: forkbox.ExecSpec{Argv: hogArgv(w.self, "memory-steps"), Dir: w.root, Open: true},
 	})
 	w.ok(err)

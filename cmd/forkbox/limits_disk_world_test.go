@@ -35,9 +35,7 @@ func eitherDisk(t *testing.T, test func(w *limitWorld)) {
 }
 
 func onPool(t *testing.T, test func(w *limitWorld)) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can make a pool")
-	}
+	needsPool(t)
 	t.Run("pool", func(t *testing.T) {
 		t.Parallel()
 		test(newPoolWorld(t, calm))
@@ -55,12 +53,21 @@ func onQuotas(t *testing.T, test func(w *limitWorld)) {
 	}
 }
 
-// newPoolWorld keeps its boxes in a pool.
-func newPoolWorld(t *testing.T, config string) *limitWorld {
+// needsPool skips where none can be made.
+func needsPool(t *testing.T) {
 	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a pool")
+	}
 	if _, err := exec.LookPath("mkfs.btrfs"); err != nil {
 		t.Skip("there is no mkfs.btrfs")
 	}
+}
+
+// newPoolWorld keeps its boxes in a pool.
+func newPoolWorld(t *testing.T, config string) *limitWorld {
+	t.Helper()
+	needsPool(t)
 	w := newLimitWorld(t, config)
 	store, err := w.InitStore(t.Context(), 1<<30)
 	w.ok(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 )
 
@@ -42,7 +43,7 @@ func (w *limitWorld) create(name, text string) forkbox.Box {
 }
 
 func (w *limitWorld) tryCreate(name string, wish forkbox.Wish) (forkbox.Box, error) {
-	return w.Create(w.Context(), client.CreateRequest{Name: name, Dir: w.root, Env: os.Environ(), Wish: wish})
+	return w.Create(w.Context(), api.CreateRequest{Name: name, Dir: w.root, Env: os.Environ(), Wish: wish})
 }
 
 func (w *limitWorld) set(box, text string) error {
@@ -82,7 +83,7 @@ func (w *limitWorld) tryBegin(box string, wish forkbox.Wish, argv ...string) (*t
 	w.ok(err)
 	defer outside.Close()
 	w.Cleanup(func() { in.Close(); out.Close() })
-	req := client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: w.root}, Wish: wish}
+	req := api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: w.root}, Wish: wish}
 	s, err := w.Client.Exec(w.Context(), box, req, forkbox.Stdio{In: inside, Out: outside, Err: outside})
 	if err != nil {
 		return nil, err

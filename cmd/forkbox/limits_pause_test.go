@@ -117,8 +117,8 @@ func TestPauseAtRest(t *testing.T) {
 	w.fails(err, forkbox.Busy, "at rest")
 	var events struct{ Events []forkbox.Event }
 	w.reads(&events, "events", "resting")
-	if len(events.Events) != 0 {
-		t.Errorf("something happened to it: %+v", events.Events)
+	if len(events.Events) != 1 || events.Events[0].Kind != forkbox.EventBoxCreated {
+		t.Errorf("something but its making happened to it: %+v", events.Events)
 	}
 }
 

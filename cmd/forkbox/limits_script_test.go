@@ -30,18 +30,13 @@ func TestScriptsOfLimits(t *testing.T) {
 			return condition(name)
 		},
 		Setup: func(env *testscript.Env) error {
-			home, err := tempHome()
+			home, err := scriptHome(t, env)
 			if err != nil {
 				return err
 			}
 			config := filepath.Join(filepath.Dir(home), "config.yaml")
-			for name, value := range map[string]string{
-				"FORKBOX_HOME": home, "FORKBOX_IDLE": "1m", "SHELL": "/bin/sh", "USER": os.Getenv("USER"),
-				"FORKBOX_CONFIG": config, "HOG": w.self + " " + hogArg,
-			} {
-				env.Setenv(name, value)
-			}
-			env.Defer(func() { removeHome(t, home) })
+			env.Setenv("FORKBOX_CONFIG", config)
+			env.Setenv("HOG", w.self+" "+hogArg)
 			return configure(env.WorkDir, config)
 		},
 	})

@@ -5,9 +5,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/forkbox/forkbox"
@@ -62,19 +59,8 @@ func TestMemoryDoesNotGrowWithWhatIsMerged(t *testing.T) {
 	}
 }
 
-// peak is the most memory that the daemon has had so far.
+// peak is the most memory that the daemon has had so far, in bytes.
 func (w *landWorld) peak() int {
 	w.Helper()
-	pid, err := os.ReadFile(filepath.Join(w.home, "daemon.pid"))
-	w.ok(err)
-	status, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/status")
-	w.ok(err)
-	for line := range strings.Lines(string(status)) {
-		var kb int
-		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kb); n == 1 {
-			return kb << 10
-		}
-	}
-	w.Fatalf("no VmHWM in %q", status)
-	return 0
+	return w.daemonPeak() << 10
 }

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
 )
 
 // netWorld is a forkbox whose daemon lives on the host of the outside world,
@@ -29,13 +27,12 @@ type netWorld struct {
 func newNetWorld(t *testing.T, network ...string) *netWorld {
 	t.Helper()
 	w := lookOutside(t)
-	top, err := os.MkdirTemp("", "fbtest-")
-	w.ok(err)
-	w.home, w.root = filepath.Join(top, "h"), filepath.Join(top, "reality")
+	w.world = makeWorld(t, "", "reality")
+	w.start = w.startOnHost
 	t.Cleanup(w.end)
 	lines := append([]string{"dns: [" + dnsAddr + "]"}, network...)
 	config := calm + "network:\n  " + strings.ReplaceAll(strings.Join(lines, "\n  "), "DOMAIN", w.domain) + "\n"
-	w.ok(errors.Join(os.Mkdir(w.root, 0o755), os.WriteFile(w.file("config.yaml"), []byte(config), 0o644)))
+	w.configure(config)
 	w.serve()
 	return w
 }
@@ -47,7 +44,7 @@ func lookOutside(t *testing.T) *netWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &netWorld{theOutside: findOutside(t), limitWorld: &limitWorld{T: t, self: self}}
+	w := &netWorld{theOutside: findOutside(t), limitWorld: &limitWorld{served: served{world: world{T: t}}, self: self}}
 	w.tell("POST", "/addrs", nil, &w.worldAddrs)
 	w.domain = strings.ReplaceAll(w.Server4, ".", "-") + ".example"
 	return w
@@ -60,33 +57,12 @@ func (w *netWorld) as(t *testing.T) *netWorld {
 	return &same
 }
 
-// serve starts the daemon on the world's host, which trusts the world's
+// startOnHost starts the daemon on the world's host, which trusts the world's
 // authority as it would the system's.
-func (w *netWorld) serve() {
-	w.Helper()
-	log, err := os.OpenFile(w.file("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	w.ok(err)
-	defer log.Close()
-	w.daemon = w.command("serve")
-	w.daemon.Env = append(w.daemon.Env, "SSL_CERT_FILE="+w.outsideFile("ca.pem"))
-	w.daemon.Stdout, w.daemon.Stderr = log, log
-	w.onHost(w.T, func() { w.ok(w.daemon.Start()) })
-	w.Client = client.New(filepath.Join(w.home, "forkbox.sock"))
-	w.until("the daemon answers", func() bool { return w.Ping(w.Context()) == nil })
-}
-
-func (w *netWorld) restart() {
-	w.Helper()
-	w.kill()
-	w.serve()
-}
-
-// end removes the boxes and finds nothing left of them.
-func (w *netWorld) end() {
-	if w.daemon != nil && w.daemon.ProcessState != nil { // a test that failed while it was gone
-		w.serve()
-	}
-	w.limitWorld.end()
+func (w *netWorld) startOnHost(t *testing.T, daemon *exec.Cmd) (err error) {
+	daemon.Env = append(daemon.Env, "SSL_CERT_FILE="+w.outsideFile("ca.pem"))
+	w.onHost(t, func() { err = daemon.Start() })
+	return err
 }
 
 // name gives a name of this test's to addresses, and returns it in full.

@@ -4,13 +4,12 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 	"unicode"
@@ -66,7 +65,7 @@ const hostileMemory = 250 << 10 // KiB
 // and in the log.
 func TestRaceHostileOutput(t *testing.T) {
 	t.Parallel()
-	w := newRaceWorld(t)
+	w := newWeighedRaceWorld(t)
 	file := w.raceFile(hostileRace)
 	cmd := w.command("race", "-f", file)
 	out, said, code := w.finish(cmd)
@@ -105,25 +104,22 @@ func TestRaceHostileOutput(t *testing.T) {
 	w.daemonIsLean()
 }
 
-// lean looks at the most memory that an ended process had.
+// lean looks at the most memory that a command had, which has ended.
 func (w *raceWorld) lean(cmd *exec.Cmd) {
 	w.Helper()
-	if rss := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss; rss > hostileMemory {
-		w.Errorf("it took %d KiB", rss)
+	text, err := os.ReadFile(filepath.Join(w.peaks, strconv.Itoa(cmd.Process.Pid)))
+	w.ok(err)
+	kib, err := strconv.Atoi(string(text))
+	w.ok(err)
+	if kib > hostileMemory {
+		w.Errorf("it took %d KiB", kib)
 	}
 }
 
 func (w *raceWorld) daemonIsLean() {
 	w.Helper()
-	pid, err := os.ReadFile(filepath.Join(w.home, "daemon.pid"))
-	w.ok(err)
-	text, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/status")
-	w.ok(err)
-	for line := range strings.Lines(string(text)) {
-		var kib int64
-		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kib); n == 1 && kib > hostileMemory {
-			w.Errorf("the daemon took %d KiB", kib)
-		}
+	if kib := w.daemonPeak(); kib > hostileMemory {
+		w.Errorf("the daemon took %d KiB", kib)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestRaceLive(t *testing.T) {
 // is far too small.
 func TestRaceLiveHostile(t *testing.T) {
 	t.Parallel()
-	w := newRaceWorld(t)
+	w := newWeighedRaceWorld(t)
 	file := w.raceFile(hostileRace)
 	for _, size := range []pty.Winsize{{Rows: 33, Cols: 111}, {Rows: 3, Cols: 10}, {Rows: 1, Cols: 1}, {}} {
 		c := w.onPty(&size, "race", "-f", file)

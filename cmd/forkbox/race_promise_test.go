@@ -66,7 +66,7 @@ func TestPromise6RaceLeavesNothing(t *testing.T) {
 	w.swept("boxes", "layers", "trash", "races")
 	stopDaemon(t, w.home)
 	nothingLeft(t, w.home, "after the races were removed")
-	l := &limitWorld{T: t, home: w.home}
+	l := &limitWorld{served: served{world: w.world}}
 	l.noGroups("after the races were removed")
 }
 

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -19,17 +18,12 @@ func TestScriptsOfRaces(t *testing.T) {
 		RequireExplicitExec: true,
 		Condition:           condition,
 		Setup: func(env *testscript.Env) error {
-			home, err := tempHome()
+			home, err := scriptHome(t, env)
 			if err != nil {
 				return err
 			}
 			config := filepath.Join(filepath.Dir(home), "config.yaml")
-			for name, value := range map[string]string{
-				"FORKBOX_HOME": home, "FORKBOX_IDLE": "1m", "SHELL": "/bin/sh", "USER": os.Getenv("USER"), "FORKBOX_CONFIG": config,
-			} {
-				env.Setenv(name, value)
-			}
-			env.Defer(func() { removeHome(t, home) })
+			env.Setenv("FORKBOX_CONFIG", config)
 			return configure(env.WorkDir, config)
 		},
 	})

@@ -20,9 +20,9 @@ import (
 // is needed, as any user's does: what follows a race brings a daemon back that
 // was killed.
 type raceWorld struct {
-	*testing.T
-	home, ws string
-	env      []string
+	world
+	ws    string // its root
+	peaks string // where its commands leave how much memory they had, if they do
 }
 
 // racePatience is how long a command line may take: it only takes so long when
@@ -31,30 +31,22 @@ const racePatience = 3 * time.Minute
 
 func newRaceWorld(t *testing.T, env ...string) *raceWorld {
 	t.Helper()
-	home, err := tempHome()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &raceWorld{T: t, home: home, ws: filepath.Join(filepath.Dir(home), "ws"), env: env}
+	w := &raceWorld{world: makeWorld(t, "", "ws")}
+	w.ws = w.root
 	t.Cleanup(w.end)
-	w.ok(os.Mkdir(w.ws, 0o755))
-	w.ok(os.WriteFile(w.file("config.yaml"), []byte(calm), 0o644))
+	w.configure(calm)
+	w.env = append(w.env, env...)
 	return w
 }
 
-func (w *raceWorld) file(name string) string { return filepath.Join(filepath.Dir(w.home), name) }
-
-func (w *raceWorld) ok(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatalf("%v\n%s", err, w.log())
-	}
-}
-
-// log is the end of what the daemons had to say.
-func (w *raceWorld) log() string {
-	text, _ := os.ReadFile(filepath.Join(w.home, "daemon.log"))
-	return string(text[max(0, len(text)-4000):])
+// newWeighedRaceWorld is one whose commands' memory is looked at.
+func newWeighedRaceWorld(t *testing.T) *raceWorld {
+	t.Helper()
+	w := newRaceWorld(t)
+	w.peaks = w.file("peaks")
+	w.ok(os.Mkdir(w.peaks, 0o755))
+	w.env = append(w.env, peaksVar+"="+w.peaks)
+	return w
 }
 
 // write puts a file into reality's workspace.
@@ -67,15 +59,6 @@ func (w *raceWorld) write(name, text string) {
 func (w *raceWorld) reality(name string) string {
 	text, _ := os.ReadFile(filepath.Join(w.ws, name))
 	return strings.TrimSpace(string(text))
-}
-
-// command is a forkbox of this world that stands in its workspace.
-func (w *raceWorld) command(args ...string) *exec.Cmd {
-	cmd := forkboxCommand(w.home, args...)
-	cmd.Env = append(cmd.Env, "FORKBOX_CONFIG="+w.file("config.yaml"), "FORKBOX_LAYERS=", "FORKBOX_SOCKET=")
-	cmd.Env = append(cmd.Env, w.env...)
-	cmd.Dir = w.ws
-	return cmd
 }
 
 // try runs a command line to its end.
@@ -138,17 +121,6 @@ func (w *raceWorld) reads(into any, args ...string) {
 func (w *raceWorld) in(box, script string) string {
 	w.Helper()
 	return w.must("exec", box, "--", "sh", "-c", script)
-}
-
-// until waits for a condition.
-func (w *raceWorld) until(what string, holds func() bool) {
-	w.Helper()
-	for end := time.Now().Add(racePatience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if holds() {
-			return
-		}
-	}
-	w.Fatalf("it never comes to this: %s\n%s", what, w.log())
 }
 
 // end removes the races and the boxes, which would outlive their daemon.

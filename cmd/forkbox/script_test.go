@@ -14,7 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/api/apitest"
+	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/daemon/launch"
+	"github.com/forkbox/forkbox/internal/server"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -24,13 +28,14 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == initName {
 		os.Exit(run(os.Args...))
 	}
+	server.CheckAnswer = noteMismatch
 	// What a shell starts in the background ignores ctrl-C, and so would all
 	// that is started here; what is handled is not ignored by children.
 	if strings.HasSuffix(os.Args[0], ".test") && signal.Ignored(os.Interrupt) {
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
 	testscript.Main(m, map[string]func(){
-		"forkbox": func() { os.Exit(run(os.Args...)) },
+		"forkbox": func() { os.Exit(runForkbox()) },
 	})
 }
 
@@ -42,18 +47,30 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Condition:           condition,
 		Setup: func(env *testscript.Env) error {
-			home, err := tempHome()
-			if err != nil {
-				return err
-			}
-			env.Setenv("FORKBOX_HOME", home)
-			env.Setenv("FORKBOX_IDLE", "1m")
-			env.Setenv("SHELL", "/bin/sh")
-			env.Setenv("USER", os.Getenv("USER"))
-			env.Defer(func() { removeHome(t, home) })
-			return nil
+			_, err := scriptHome(t, env)
+			return err
 		},
 	})
+}
+
+// scriptHome gives a script a home, and so a daemon, of its own. This is where
+// every script's environment is set.
+func scriptHome(t *testing.T, env *testscript.Env) (home string, err error) {
+	if home, err = tempHome(); err != nil {
+		return "", err
+	}
+	for _, variable := range append(homeEnv(home), "SHELL=/bin/sh", "USER="+os.Getenv("USER")) {
+		name, value, _ := strings.Cut(variable, "=")
+		env.Setenv(name, value)
+	}
+	env.Defer(func() { removeHome(t, home) })
+	return home, nil
+}
+
+// homeEnv is what a command needs to find, or to start, the daemon of a home. It
+// is the same for all tests.
+func homeEnv(home string) []string {
+	return []string{"FORKBOX_HOME=" + home, "FORKBOX_IDLE=1m", "FORKBOX_HOST=local", "FORKBOX_TOKEN="}
 }
 
 // condition tells root's scripts from those for every user.
@@ -73,10 +90,31 @@ func tempHome() (string, error) {
 	return filepath.Join(dir, "h"), nil
 }
 
+// mismatches is a file in the home of a test's daemon, of answers that are not
+// what the OpenAPI document says.
+const mismatches = "mismatches"
+
+// noteMismatch checks what the daemon of a test answers, in the daemon.
+func noteMismatch(route *api.Route, status int, body []byte) {
+	err := apitest.Check(route, status, body)
+	if err == nil {
+		return
+	}
+	f, open := os.OpenFile(filepath.Join(client.DefaultHome(), mismatches), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if open != nil {
+		panic(err)
+	}
+	defer f.Close()
+	fmt.Fprintln(f, err)
+}
+
 // removeHome stops the daemon, if the test started one, and removes what is
 // left.
 func removeHome(t *testing.T, home string) {
 	stopDaemon(t, home)
+	if text, err := os.ReadFile(filepath.Join(home, mismatches)); err == nil {
+		t.Errorf("the daemon answered otherwise than api/openapi.json says:\n%s", text)
+	}
 	// A killed daemon's boxes hold directories of overlayfs that only root may enter.
 	filepath.WalkDir(home, func(path string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {

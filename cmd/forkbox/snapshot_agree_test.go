@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // agrees looks at a box.
@@ -65,11 +65,11 @@ func (m *modelled) snapshotAgrees() {
 	m.Helper()
 	box := m.anyBox()
 	if s := m.anySnapshot(box); s != "" {
-		m.startAgrees(client.CreateRequest{Name: "look", From: box + "@" + s, Dir: m.root}, m.boxes[box].snaps[s])
+		m.startAgrees(api.CreateRequest{Name: "look", From: box + "@" + s, Dir: m.root}, m.boxes[box].snaps[s])
 	}
 }
 
-func (m *modelled) startAgrees(from client.CreateRequest, want model) {
+func (m *modelled) startAgrees(from api.CreateRequest, want model) {
 	m.Helper()
 	_, err := m.Create(m.Context(), from)
 	m.ok(err)
@@ -89,11 +89,11 @@ func (m *modelled) everythingAgrees() {
 			if more[kind(s)] {
 				continue
 			}
-			m.startAgrees(client.CreateRequest{Name: "look", From: name + "@" + s, Dir: m.root}, want)
+			m.startAgrees(api.CreateRequest{Name: "look", From: name + "@" + s, Dir: m.root}, want)
 		}
 	}
 	for name, want := range m.templates {
-		m.startAgrees(client.CreateRequest{Name: "look", Template: name, Dir: m.root}, want)
+		m.startAgrees(api.CreateRequest{Name: "look", Template: name, Dir: m.root}, want)
 	}
 	for name := range m.boxes {
 		m.agreesWithDiff(name)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // TestFrozenBoxGoesOnAfterAKill kills the daemon while the processes of a busy
@@ -24,7 +24,7 @@ func TestFrozenBoxGoesOnAfterAKill(t *testing.T) {
 	box := w.create("box")
 	w.sh("box", "mkdir many && cd many && seq 6000 | split -l 1 -a 4 - f")
 	counter := "i=0; while :; do i=$((i+1)); echo $i >tick; sleep 0.01; done"
-	_, err := w.ExecDetached(w.Context(), "box", client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"sh", "-c", counter}, Dir: w.root}})
+	_, err := w.ExecDetached(w.Context(), "box", api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"sh", "-c", counter}, Dir: w.root}})
 	w.ok(err)
 	w.eventually("it counts", func() bool { return w.tick() > 0 })
 	frozen := 0

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // TestRelatedBoxesInParallel has many callers save, fork, roll back, use and
@@ -80,7 +80,7 @@ func (c *crowd) act() {
 		err = c.RemoveSnapshot(c.ctx, box+"@1", c.rng.IntN(2) == 0)
 	case 6:
 		_, err = c.CreateTemplate(c.ctx, forkbox.TemplateSpec{Name: name, From: box})
-		_, newErr := c.Create(c.ctx, client.CreateRequest{Name: name + "-t", Template: name})
+		_, newErr := c.Create(c.ctx, api.CreateRequest{Name: name + "-t", Template: name})
 		c.allowed("use a template", newErr)
 		c.allowed("remove a template", c.RemoveTemplate(c.ctx, name))
 	default:

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 func (m *modelled) removeSnapshot() {
@@ -82,7 +82,7 @@ func (m *modelled) template() {
 		t, name := names[m.rng.IntN(len(names))], m.name("of-")
 		m.say("new %s --template %s", name, t)
 		failed, killed := m.during("new", func() error {
-			_, err := m.Create(m.Context(), client.CreateRequest{Name: name, Template: t, Dir: m.root})
+			_, err := m.Create(m.Context(), api.CreateRequest{Name: name, Template: t, Dir: m.root})
 			return err
 		})
 		m.maybeBorn(name, m.templates[t], failed)

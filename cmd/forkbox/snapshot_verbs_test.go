@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // family is what there is, by name.
@@ -216,7 +216,7 @@ func (m *modelled) newFrom() {
 	name := m.name("new-")
 	m.say("new %s --from %s@%s", name, box, s)
 	failed, killed := m.during("new", func() error {
-		_, err := m.Create(m.Context(), client.CreateRequest{Name: name, From: box + "@" + s, Dir: m.root})
+		_, err := m.Create(m.Context(), api.CreateRequest{Name: name, From: box + "@" + s, Dir: m.root})
 		return err
 	})
 	m.maybeBorn(name, m.boxes[box].snaps[s], failed)
@@ -235,7 +235,7 @@ func (m *modelled) busyOrNot() {
 		b.busy = false
 		return
 	}
-	_, err := m.ExecDetached(m.Context(), box, client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"sleep", "1000"}, Dir: m.root}})
+	_, err := m.ExecDetached(m.Context(), box, api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"sleep", "1000"}, Dir: m.root}})
 	m.ok(err)
 	b.busy = true
 }

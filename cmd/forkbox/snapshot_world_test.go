@@ -3,115 +3,37 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // snapWorld is a forkbox with a daemon of its own, spoken to through package
 // client, and a directory of reality that its boxes change.
-type snapWorld struct {
-	*testing.T
-	home, root string
-	store      string // FORKBOX_LAYERS of the daemon
-	daemon     *exec.Cmd
-	*client.Client
-}
+type snapWorld struct{ served }
 
+// newSnapWorld has a daemon that keeps layers in one of the ways of FORKBOX_LAYERS.
 func newSnapWorld(t *testing.T, store string) *snapWorld {
 	t.Helper()
-	home, err := tempHome()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &snapWorld{T: t, home: home, root: filepath.Join(filepath.Dir(home), "reality"), store: store}
+	w := &snapWorld{served{world: makeWorld(t, "", "reality")}}
+	w.env = []string{"FORKBOX_LAYERS=" + store}
 	t.Cleanup(w.end)
-	w.ok(os.Mkdir(w.root, 0o755))
 	w.serve()
 	return w
 }
 
-func (w *snapWorld) ok(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatalf("%v\n%s", err, w.log())
-	}
-}
-
-// log is the end of what the daemons had to say.
-func (w *snapWorld) log() string {
-	text, _ := os.ReadFile(filepath.Join(filepath.Dir(w.home), "log"))
-	return string(text[max(0, len(text)-4000):])
-}
-
-// serve starts a daemon and waits until it answers.
-func (w *snapWorld) serve() {
-	w.Helper()
-	log, err := os.OpenFile(filepath.Join(filepath.Dir(w.home), "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	w.ok(err)
-	defer log.Close()
-	w.daemon = forkboxCommand(w.home, "serve")
-	w.daemon.Env = append(w.daemon.Env, "FORKBOX_LAYERS="+w.store)
-	w.daemon.Stdout, w.daemon.Stderr = log, log
-	w.ok(w.daemon.Start())
-	w.Client = client.New(filepath.Join(w.home, "forkbox.sock"))
-	for range 3000 {
-		if w.Ping(w.Context()) == nil {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	w.Fatalf("the daemon does not answer\n%s", w.log())
-}
-
-// kill ends the daemon as a crash does.
-func (w *snapWorld) kill() {
-	w.Helper()
-	w.ok(w.daemon.Process.Kill())
-	_ = w.daemon.Wait()
-	w.Client.Close()
-}
-
-func (w *snapWorld) restart() {
-	w.Helper()
-	w.kill()
-	w.serve()
-}
-
-// end removes the boxes, which would outlive their daemon, and everything else.
-func (w *snapWorld) end() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	boxes, err := w.Client.Boxes(ctx)
-	for _, b := range boxes {
-		err = errors.Join(err, w.Remove(ctx, b.ID, true))
-	}
-	if err != nil {
-		w.Errorf("cannot remove the boxes: %v\n%s", err, w.log())
-	}
-	if w.daemon.ProcessState == nil {
-		_ = w.daemon.Process.Signal(syscall.SIGTERM)
-		_ = w.daemon.Wait()
-	}
-	w.Client.Close()
-	removeHome(w.T, w.home)
-}
-
 func (w *snapWorld) create(name string) forkbox.Box {
 	w.Helper()
-	box, err := w.Create(w.Context(), client.CreateRequest{Name: name, Dir: w.root})
+	box, err := w.Create(w.Context(), api.CreateRequest{Name: name, Dir: w.root})
 	w.ok(err)
 	return box
 }
@@ -133,7 +55,7 @@ func (w *snapWorld) tryRun(box string, env []string, argv ...string) (string, er
 		return "", err
 	}
 	defer read.Close()
-	req := client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: w.root}, ExtraEnv: env}
+	req := api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: w.root}, ExtraEnv: env}
 	s, err := w.Exec(w.Context(), box, req, forkbox.Stdio{Out: write, Err: write})
 	write.Close()
 	if err != nil {

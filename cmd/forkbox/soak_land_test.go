@@ -155,8 +155,11 @@ func (s *soak) landed(a *landTry, id string) {
 	if a.path != "" { // half of a move has landed: the box has the other
 		gone = gone.without(s.look(a.box).lines())
 	}
-	if a.editor != nil && slices.Contains(a.args, "theirs") { // the box wins where the editor was at work, too
-		maps.DeleteFunc(gone, func(line string, _ bool) bool { return s.keptSomewhere(line) })
+	if a.yieldsElsewhere() {
+		given := maps.Clone(gone)
+		given.drop(s.notKept(given))
+		gone.drop(given)
+		box.removed.add(given) // as the step insisted
 	}
 	if len(gone) > 0 {
 		s.Errorf("LOST: %s took lines from reality that the box did not delete: %s", a.step, gone)
@@ -185,6 +188,27 @@ func (s *soak) landed(a *landTry, id string) {
 	}
 }
 
+// yieldsElsewhere says whether reality gives way to the box at paths that are not
+// those of the conflicts: where an editor was at work, or reality has under
+// another name what the box moved.
+func (a *landTry) yieldsElsewhere() bool {
+	return slices.Contains(a.args, "theirs") && (a.editor != nil || slices.ContainsFunc(a.conflicts, func(p string) bool {
+		_, there := a.before[p]
+		return !there
+	}))
+}
+
+// notKept are the lines that no receipt keeps.
+func (s *soak) notKept(some lines) lines {
+	lost := lines{}
+	for line := range some {
+		if !s.keptSomewhere(line) {
+			lost[line] = true
+		}
+	}
+	return lost
+}
+
 // checkWhole expects what the box touched, and reality did not, to be in reality
 // as it is in the box.
 func (s *soak) checkWhole(a *landTry, box *soakBox) {
@@ -192,6 +216,10 @@ func (s *soak) checkWhole(a *landTry, box *soakBox) {
 		return
 	}
 	for p := range box.touched {
+		carried := linesOf([]byte(a.now[p].lines)).without(linesOf([]byte(box.view[p].lines)))
+		if len(carried) > 0 && len(carried.without(a.before.lines().without(box.removed))) == 0 {
+			continue // it is in a directory that was moved, with what reality has in it
+		}
 		if box.base[p] == a.before[p] && a.now[p] != box.view[p] {
 			s.Errorf("%s succeeded, and %s is %q in reality and %q in the box", a.step, p, a.now[p], box.view[p])
 		}

@@ -16,8 +16,15 @@ import (
 // the last, and compares what each one prints.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
-	steps := consoleSteps(docsPage(t, "TUTORIAL.md"), os.Geteuid() == 0)
-	if len(steps) < 40 {
+	typePage(t, "TUTORIAL.md", docsPage(t, "TUTORIAL.md"), 40)
+}
+
+// typePage types the commands of a page into a shell, of which there are at least
+// so many, and compares what each one prints.
+func typePage(t *testing.T, name, page string, least int) {
+	t.Helper()
+	steps := consoleSteps(page, os.Geteuid() == 0)
+	if len(steps) < least {
 		t.Fatalf("only %d commands were found", len(steps))
 	}
 	home, err := tempHome()
@@ -30,12 +37,12 @@ func TestTutorial(t *testing.T) {
 	if err := os.WriteFile(config, []byte(calm), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	printed := typeSteps(t, steps, "HOME="+user, "FORKBOX_HOME="+home, "FORKBOX_IDLE=1m", "FORKBOX_CONFIG="+config)
+	printed := typeSteps(t, steps, append(homeEnv(home), "HOME="+user, "FORKBOX_CONFIG="+config)...)
 	for i, step := range steps {
 		got := strings.ReplaceAll(printed[i], user, "/home/you")
 		if !samePrinted(step.prints, got) {
 			log, _ := os.ReadFile(filepath.Join(home, "daemon.log"))
-			t.Fatalf("$ %s\nprints\n%s\nand docs/TUTORIAL.md says\n%s\n%s", step.command, got, step.prints, log)
+			t.Fatalf("$ %s\nprints\n%s\nand docs/%s says\n%s\n%s", step.command, got, name, step.prints, log)
 		}
 	}
 }

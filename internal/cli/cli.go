@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/cli/access"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/spf13/cobra"
 )
@@ -88,6 +89,8 @@ box and nothing else.`,
 		return flagError(verb, err)
 	})
 	root.PersistentFlags().BoolVar(&a.JSON, "json", false, "print one JSON document; errors are JSON on stderr")
+	root.PersistentFlags().StringVar(&a.Host, "host", "", "the daemon to use: a `URL`, a context, or local")
+	root.RegisterFlagCompletionFunc("host", access.CompleteContexts)
 	root.AddGroup(
 		&cobra.Group{ID: groupStart, Title: "Start here:"},
 		&cobra.Group{ID: groupLook, Title: "Look:"},

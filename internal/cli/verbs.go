@@ -3,13 +3,17 @@ package cli
 import (
 	"strings"
 
+	"github.com/forkbox/forkbox/internal/cli/access"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/box"
 	"github.com/forkbox/forkbox/internal/cli/change"
+	"github.com/forkbox/forkbox/internal/cli/config"
 	"github.com/forkbox/forkbox/internal/cli/exec"
+	"github.com/forkbox/forkbox/internal/cli/file"
 	"github.com/forkbox/forkbox/internal/cli/limits"
 	"github.com/forkbox/forkbox/internal/cli/network"
 	"github.com/forkbox/forkbox/internal/cli/race"
+	"github.com/forkbox/forkbox/internal/cli/service"
 	"github.com/forkbox/forkbox/internal/cli/snapshot"
 	"github.com/forkbox/forkbox/internal/cli/store"
 	"github.com/spf13/cobra"
@@ -33,7 +37,7 @@ func verbs() []verbGroup {
 		{groupStart, []verb{{"run", exec.RunVerb}, {"new", box.NewVerb}, {"shell", exec.ShellVerb}, {"exec", exec.ExecVerb}, {"race", race.Verb}}},
 		{groupLook, []verb{
 			{"ls", box.LsVerb}, {"show", box.ShowVerb}, {"diff", change.DiffVerb}, {"status", change.StatusVerb}, {"ps", exec.PsVerb}, {"logs", exec.LogsVerb},
-			{"execs", exec.ExecsVerb}, {"attach", exec.AttachVerb}, {"stats", limits.StatsVerb}, {"top", limits.TopVerb}, {"events", limits.EventsVerb},
+			{"files", file.FilesVerb}, {"cp", file.CpVerb}, {"execs", exec.ExecsVerb}, {"attach", exec.AttachVerb}, {"stats", limits.StatsVerb}, {"top", limits.TopVerb}, {"events", limits.EventsVerb},
 		}},
 		{groupNet, []verb{{"net", network.NetVerb}, {"port", network.PortVerb}, {"open", network.OpenVerb}, {"wait", network.WaitVerb}, {"secret", network.SecretVerb}}},
 		{groupLand, []verb{{"apply", change.ApplyVerb}, {"undo", change.UndoVerb}, {"receipts", change.ReceiptsVerb}, {"sync", change.SyncVerb}, {"discard", change.DiscardVerb}}},
@@ -46,7 +50,8 @@ func verbs() []verbGroup {
 			{"extend", limits.ExtendVerb}, {"rm", box.RmVerb}, {"keep", box.KeepVerb}, {"gc", store.GCVerb}, {"du", store.DuVerb},
 		}},
 		{groupMachine, []verb{
-			{"doctor", store.DoctorVerb}, {"repair", store.RepairVerb}, {"store", store.StoreVerb}, {"queue", limits.QueueVerb}, {"serve", serveVerb}, {"version", versionVerb},
+			{"doctor", store.DoctorVerb}, {"config", config.Verb}, {"repair", store.RepairVerb}, {"store", store.StoreVerb}, {"queue", limits.QueueVerb}, {"services", service.ServicesVerb}, {"serve", serveVerb},
+			{"context", access.ContextVerb}, {"token", access.TokenVerb}, {"audit", access.AuditVerb}, {"listeners", access.ListenersVerb}, {"version", versionVerb},
 			{"completion", completionVerb}, {"man", manVerb},
 		}},
 	}
@@ -76,8 +81,8 @@ func onlyVerb(args []string) string {
 	if len(args) == 0 {
 		return ""
 	}
-	for _, arg := range args[1:] {
-		if strings.HasPrefix(arg, "-") { // none of the root's takes a value
+	for i, arg := range args[1:] {
+		if strings.HasPrefix(arg, "-") || args[i] == "--host" { // the one of the root's that takes a value
 			continue
 		}
 		if arg == "completion" || arg == "man" || !hasVerb(arg) {

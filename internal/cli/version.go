@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/forkbox/forkbox/client"
-	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/spf13/cobra"
+
+	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/internal/cli/app"
 )
 
 func versionVerb(a *app.App) *cobra.Command {
@@ -17,7 +18,7 @@ func versionVerb(a *app.App) *cobra.Command {
 		Example: "  forkbox version\n  forkbox version --json",
 		Args:    app.Alone(""),
 		RunE: func(*cobra.Command, []string) error {
-			v := client.Version{Version: a.Version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+			v := api.Version{Version: a.Version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 			if a.JSON {
 				return a.PrintJSON(v)
 			}

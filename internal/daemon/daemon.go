@@ -17,18 +17,22 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/internal/config"
 	"github.com/forkbox/forkbox/internal/daemon/launch"
+	"github.com/forkbox/forkbox/internal/metrics"
 	"github.com/forkbox/forkbox/internal/server"
+	"github.com/forkbox/forkbox/internal/services"
 )
 
 // Daemon is one run of serve.
 type Daemon struct {
 	Home, Socket string
-	Idle         time.Duration // zero is never
-	OnDemand     bool          // another that runs already is fine
-	Stderr       io.Writer     // of the log
-	Text         bool          // the log is for people
+	OnDemand     bool              // another that runs already is fine
+	Flags        map[string]string // what flags said, by key of the configuration
+	Stderr       io.Writer         // of the log
+	Text         bool              // the log is for people
 	Version      string
 }
 
@@ -42,8 +46,14 @@ func (d *Daemon) Run(ctx context.Context) error {
 	tuneHeap()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	log, err := d.logger()
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP) // from now on: one that comes early must not end the daemon
+	conf, err := loadConfig(config.Options{Root: os.Geteuid() == 0, Flags: d.Flags})
 	if err != nil {
+		return err
+	}
+	log := d.logger(&conf.level, conf.started.Log.Format)
+	if err := d.reach(conf).check(); err != nil {
 		return err
 	}
 	if err := launch.MakeHome(d.Home); err != nil {
@@ -52,12 +62,14 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if heldLock, err = d.lock(ctx); heldLock == nil || err != nil {
 		return err
 	}
-	engine, closer, err := newEngine(ctx, d.Home, log)
+	engine, err := newEngine(ctx, d.Home, conf.now.Settings, log)
 	if err != nil {
 		return err
 	}
-	defer closer.Close()
-	return d.serve(ctx, engine, log)
+	defer engine.Close()
+	conf.engine = engine
+	go conf.follow(ctx, hup, hangUp(stop), log)
+	return d.serve(ctx, engine, conf, log)
 }
 
 // lock makes this the one daemon of its home. It returns nothing when another
@@ -88,8 +100,28 @@ func (d *Daemon) runningPID() string {
 
 func (d *Daemon) pidFile() string { return filepath.Join(d.Home, "daemon.pid") }
 
-func (d *Daemon) serve(ctx context.Context, engine server.Engine, log *slog.Logger) error {
-	l, err := d.listen()
+func (d *Daemon) serve(ctx context.Context, engine server.Engine, conf *configuration, log *slog.Logger) error {
+	reach := d.reach(conf)
+	gate, err := reach.openGate(ctx, engine, log)
+	if err != nil {
+		return err
+	}
+	defer gate.close()
+	outside, err := reach.outside(log)
+	if err != nil {
+		return err
+	}
+	clients, err := reach.clients()
+	if err != nil {
+		return err
+	}
+	tracer, err := openTracer(conf.started.Traces, d.Version, log)
+	if err != nil {
+		return err
+	}
+	defer closeTracer(tracer)
+	group := reach.groupID()
+	l, err := d.listen(group)
 	if err != nil {
 		return forkbox.Wrap("listen on "+d.Socket, err)
 	}
@@ -100,11 +132,41 @@ func (d *Daemon) serve(ctx context.Context, engine server.Engine, log *slog.Logg
 		return forkbox.Wrap("serve", err)
 	}
 	log.Info("listening", "socket", d.Socket, "pid", os.Getpid(), "version", d.Version)
-	s := server.New(server.Config{
-		Engine: engine, Vault: vaultOf(engine), Log: log, Version: d.Version, IdleAfter: d.Idle, Retire: unlink,
-	})
-	return forkbox.Wrap("serve", s.Serve(ctx, l))
+	c := server.Config{
+		Engine: engine, Vault: vaultOf(engine), Log: log, Version: d.Version, IdleAfter: d.idle(conf), Retire: unlink,
+		Outside: outside, Tokens: gate.tokens, Clients: clients, Group: group, Users: gate.users, Trail: gate.trail, Keys: gate.keys, Operations: gate.operations,
+		Requests: reach.requests(), Failures: reach.failures(), Upload: mostUpload,
+		Tracer: tracer, Heartbeat: conf.started.Serve.Heartbeat,
+		Configuration: conf.show, Checks: conf.checks, Services: services.Find,
+	}
+	if k, ok := engine.(observed); ok {
+		k.Metrics().Version(d.Version)
+		if tracer != nil {
+			k.Metrics().Traces(tracer.Counts)
+		}
+		c.Parts, c.Metrics, c.Observe = k.Parts, k.Metrics().Answer, k.Metrics().Request
+	}
+	return forkbox.Wrap("serve", server.New(c).Serve(ctx, l))
 }
+
+// observed is an engine that says how it does.
+type observed interface {
+	Parts(context.Context) []api.Part
+	Metrics() *metrics.Metrics
+}
+
+// idle is how long the daemon stays with nothing to do; zero is for ever. One that
+// was started by hand ends for that only if it was told to.
+func (d *Daemon) idle(conf *configuration) time.Duration {
+	if _, told := d.Flags["serve.idle"]; !told && !d.OnDemand {
+		return 0
+	}
+	return conf.started.Serve.Idle
+}
+
+// reach is what holds for as long as the daemon runs: who could be let in by a
+// reload is let in by the next start.
+func (d *Daemon) reach(conf *configuration) reach { return reach{conf.started.Serve, d.Home} }
 
 // vaultOf is where the secrets of an engine's users are kept, if it has one.
 func vaultOf(engine server.Engine) server.Vault {
@@ -115,7 +177,7 @@ func vaultOf(engine server.Engine) server.Vault {
 }
 
 // listen is called with the lock held: a socket that is there is stale.
-func (d *Daemon) listen() (net.Listener, error) {
+func (d *Daemon) listen(group int) (net.Listener, error) {
 	if err := client.CheckSocketDir(filepath.Dir(d.Socket)); err != nil {
 		return nil, err
 	}
@@ -137,13 +199,21 @@ func (d *Daemon) listen() (net.Listener, error) {
 		return nil, err
 	}
 	l.SetUnlinkOnClose(false) // by then the name may not lead here any more
-	mode := os.FileMode(0o600)
-	if os.Geteuid() == 0 {
-		mode = 0o666
-	}
-	if err := os.Chmod(d.Socket, mode); err != nil {
+	if err := openSocket(d.Socket, group); err != nil {
 		l.Close()
 		return nil, err
 	}
 	return l, nil
+}
+
+// openSocket lets those connect whom the daemon serves. It asks who they are in any
+// case: a mode can be changed.
+func openSocket(socket string, group int) error {
+	switch {
+	case os.Geteuid() != 0:
+		return os.Chmod(socket, 0o600)
+	case group < 0:
+		return os.Chmod(socket, 0o666)
+	}
+	return errors.Join(os.Chown(socket, 0, group), os.Chmod(socket, 0o660))
 }

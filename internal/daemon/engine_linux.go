@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,68 +12,81 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/config"
 	"github.com/forkbox/forkbox/internal/engine"
 	"github.com/forkbox/forkbox/internal/execlog"
-	"github.com/forkbox/forkbox/internal/retention"
 	"github.com/forkbox/forkbox/internal/secrets"
-	"github.com/forkbox/forkbox/internal/server"
 	"github.com/forkbox/forkbox/internal/storage/layers"
 )
 
 // newEngine wires ledger, provider and engine, and reconciles them with what
 // an earlier daemon left.
-func newEngine(ctx context.Context, home string, log *slog.Logger) (_ server.Engine, _ io.Closer, err error) {
-	limits, err := loadPolicies(home)
-	if err != nil {
-		return nil, nil, err
-	}
-	k := &keeper{home: home}
+func newEngine(ctx context.Context, home string, settings config.Settings, log *slog.Logger) (_ runningEngine, err error) {
+	limits := newPolicies(settings.Policy, home)
+	k := newKeeper(home, settings, limits)
 	defer func() {
 		if err != nil {
 			k.Close()
 		}
 	}()
 	if err := k.open(ctx, log); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if k.pool != nil {
 		limits.pool = k.pool.Dir()
 	}
 	limits.reserve(k.provider, log)
-	if err := k.openNetworks(limits.config.Network, log); err != nil {
-		return nil, nil, err
+	if err := k.openNetworks(settings.Policy.Network, log); err != nil {
+		return nil, err
 	}
 	if err := k.openLedger(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	fence, err := openFence(home)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	age, size, err := undoLimits()
-	if err != nil {
-		return nil, nil, err
+	if settings.Retention.Err != nil {
+		log.Error("nothing is removed by itself", "error", settings.Retention.Err)
 	}
-	policy, policyErr := retention.ParsePolicy(os.Getenv("FORKBOX_RETENTION"))
-	if policyErr != nil {
-		log.Error("nothing is removed by itself", "error", policyErr)
-	}
-	k.Engine = engine.New(engine.Config{
-		Ledger: k.records, Records: k.records.Kept, Provider: k.provider, Logs: keptLogs{k.store},
-		Secrets: secrets.FilterEnv, Places: secrets.Places, Hidden: hiddenPaths, CheckAllow: checkAllow, Log: log,
-		Receipts: filepath.Join(home, "receipts"), Bases: k.store.Base, Fence: fence,
-		UndoAge: age, UndoSize: size, Retention: policy, RetentionErr: policyErr,
-		Networks: k.networks, Ports: k.ports,
-		Policies: limits, Clock: bootClock(), Reserve: limits.short, Series: func(box string) string { return filepath.Join(k.store.Dir(box), "stats") },
-	})
+	c := engineConfig(settings)
+	c.Ledger, c.Records, c.Provider, c.Logs, c.Log = k.records, k.records.Kept, k.provider, keptLogs{k.store}, log
+	c.Secrets, c.Places, c.Hidden, c.CheckAllow = secrets.FilterEnv, secrets.Places, hiddenPaths, checkAllow
+	c.Receipts, c.Bases, c.Fence = filepath.Join(home, "receipts"), k.store.Base, fence
+	c.Networks, c.Ports = k.networks, k.ports
+	c.Policies, c.Clock, c.Reserve = limits, bootClock(), limits.short
+	c.Series = func(box string) string { return filepath.Join(k.store.Dir(box), "stats") }
+	k.observe()
+	c.Measure = k.metrics.Operation
+	k.Engine = engine.New(c)
 	if err := k.Reconcile(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	k.Tidy()
 	k.records.CatchUp()
 	go emptyTrash(ctx, k.store, log)
-	return k, k, nil
+	return k, nil
 }
+
+// engineConfig is what the configuration says to the engine.
+func engineConfig(s config.Settings) engine.Config {
+	return engine.Config{
+		UndoAge: s.Undo.Age, UndoSize: s.Undo.Size, Retention: s.Retention.Policy, RetentionErr: s.Retention.Err,
+	}
+}
+
+// Reconfigure has what can change while boxes run hold from now on.
+func (k *keeper) Reconfigure(s config.Settings) {
+	k.limits.set(s.Policy)
+	k.limits.reserve(k.provider, k.log)
+	k.networks.Reconfigure(k.terms(s.Policy.Network))
+	k.SetUndo(s.Undo.Age, s.Undo.Size)
+	k.SetRetention(s.Retention.Policy, s.Retention.Err)
+}
+
+// Unmeasured are the pressures that admission counts on and this kernel does
+// not measure.
+func (k *keeper) Unmeasured() []string { return k.limits.unmeasured() }
 
 // emptyTrash finishes deletions that a crash interrupted.
 func emptyTrash(ctx context.Context, store *layers.Store, log *slog.Logger) {

@@ -5,18 +5,19 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/internal/config"
 	"github.com/forkbox/forkbox/internal/engine"
-	"github.com/forkbox/forkbox/internal/ledger"
+	"github.com/forkbox/forkbox/internal/metrics"
+	"github.com/forkbox/forkbox/internal/network"
 	"github.com/forkbox/forkbox/internal/network/ingress"
 	"github.com/forkbox/forkbox/internal/network/vault"
-	"github.com/forkbox/forkbox/internal/provider/native"
 	"github.com/forkbox/forkbox/internal/race"
 	"github.com/forkbox/forkbox/internal/server"
 	"github.com/forkbox/forkbox/internal/storage/layers"
@@ -31,13 +32,23 @@ type keeper struct {
 	log      *slog.Logger
 	pool     *pool.Pool // nil where there is none
 	store    *layers.Store
-	provider *native.Provider
-	ledger   *ledger.SQLite
+	provider provider
+	ledger   forkbox.Ledger
 	records  *records.Keeper
 	vault    *vault.Vault
 	races    *race.Races
-	networks engine.Networks
+	networks *network.House
+	found    func() []forkbox.NetRule // what this machine's tools use
+	limits   *policies
+	settings config.Settings
+	backends backends
 	ports    *ingress.Ingress
+	metrics  *metrics.Metrics
+	probed   *probed
+}
+
+func newKeeper(home string, s config.Settings, limits *policies) *keeper {
+	return &keeper{home: home, limits: limits, settings: s, backends: allBackends(), probed: &probed{}}
 }
 
 // open opens the store: in its pool, where it has one.
@@ -50,17 +61,25 @@ func (k *keeper) open(ctx context.Context, log *slog.Logger) (err error) {
 	if k.pool != nil {
 		dir = k.pool.Dir()
 	}
-	if k.store, err = layers.OpenIn(dir, k.home, os.Getenv("FORKBOX_LAYERS")); err != nil {
+	if k.store, err = layers.OpenIn(dir, k.home, k.settings.Store.Layers); err != nil {
 		return err
 	}
-	k.provider, err = native.New(k.home, k.store, log)
+	newProvider, err := choose("provider", k.backends.providers, k.settings.Serve.Provider)
+	if err != nil {
+		return err
+	}
+	k.provider, err = newProvider(k.home, k.store, log)
 	return err
 }
 
 // openLedger opens the ledger, and what the store keeps beside it for the day
 // that it is lost.
 func (k *keeper) openLedger(ctx context.Context) (err error) {
-	if k.ledger, err = ledger.Open(ctx, filepath.Join(k.home, "ledger.db")); err != nil {
+	open, err := choose("ledger", k.backends.ledgers, k.settings.Store.Ledger)
+	if err != nil {
+		return err
+	}
+	if k.ledger, err = open(ctx, k.home); err != nil {
 		return err
 	}
 	hasTop := func(box string) bool {
@@ -72,7 +91,15 @@ func (k *keeper) openLedger(ctx context.Context) (err error) {
 }
 
 // Vault keeps secrets.
-func (k *keeper) Vault() server.Vault { return k.vault }
+func (k *keeper) Vault() server.Vault {
+	if k.vault == nil {
+		return nil
+	}
+	return tellingVault{k.vault, k.Tell}
+}
+
+// AccessLedger is where tokens and the audit trail are kept.
+func (k *keeper) AccessLedger() forkbox.AccessLedger { return k.ledger }
 
 // closeLimit is how long operations in flight get when the daemon ends.
 const closeLimit = 5 * time.Second
@@ -110,8 +137,8 @@ func (k *keeper) Close() error {
 }
 
 // StoreStatus is where boxes are kept, and how much room there is.
-func (k *keeper) StoreStatus(context.Context) (client.Store, error) {
-	s := client.Store{Dir: k.home}
+func (k *keeper) StoreStatus(context.Context) (api.Store, error) {
+	s := api.Store{Dir: k.home}
 	s.Driver, _ = k.store.Driver()
 	s.Disk, s.Inodes = k.store.Quota()
 	var err error
@@ -120,42 +147,44 @@ func (k *keeper) StoreStatus(context.Context) (client.Store, error) {
 	}
 	p, err := k.pool.Status()
 	s.Dir = k.pool.Dir()
-	s.Pool = &client.Pool{File: pool.File(k.home), Size: p.Size, Used: p.Used, Free: p.Free, Allocated: p.Allocated, Simple: p.Simple}
+	s.Pool = &api.Pool{File: pool.File(k.home), Size: p.Size, Used: p.Used, Free: p.Free, Allocated: p.Allocated, Simple: p.Simple}
 	return s, err
 }
 
 // StoreInit makes a pool. The next daemon keeps boxes in it: this one ends when
 // it has answered.
-func (k *keeper) StoreInit(ctx context.Context, size int64) (client.Store, error) {
+func (k *keeper) StoreInit(ctx context.Context, size int64) (api.Store, error) {
 	if err := k.noBoxes(ctx, "make the pool"); err != nil {
-		return client.Store{}, err
+		return api.Store{}, err
 	}
-	k.provider.DropSpares()
+	k.dropSpares()
 	if err := pool.Init(ctx, k.home, size); err != nil {
-		return client.Store{}, err
+		return api.Store{}, err
 	}
 	made, err := pool.Open(ctx, k.home)
 	if err != nil {
-		return client.Store{}, err
+		return api.Store{}, err
 	}
+	k.tellStore("a pool of " + forkbox.FormatSize(size) + " was made")
 	retire()
 	next := *k
 	next.pool = made
-	if next.store, err = layers.OpenIn(made.Dir(), k.home, os.Getenv("FORKBOX_LAYERS")); err != nil {
-		return client.Store{}, errors.Join(err, made.Close(ctx))
+	if next.store, err = layers.OpenIn(made.Dir(), k.home, k.settings.Store.Layers); err != nil {
+		return api.Store{}, errors.Join(err, made.Close(ctx))
 	}
 	s, err := next.StoreStatus(ctx)
 	return s, errors.Join(err, made.Close(ctx))
 }
 
 // StoreGrow makes the pool larger, while boxes run.
-func (k *keeper) StoreGrow(ctx context.Context, size int64) (client.Store, error) {
+func (k *keeper) StoreGrow(ctx context.Context, size int64) (api.Store, error) {
 	if k.pool == nil {
-		return client.Store{}, noPool("grow the pool")
+		return api.Store{}, noPool("grow the pool")
 	}
 	if err := k.pool.Grow(ctx, size); err != nil {
-		return client.Store{}, err
+		return api.Store{}, err
 	}
+	k.tellStore("the pool was grown to " + forkbox.FormatSize(size))
 	return k.StoreStatus(ctx)
 }
 
@@ -167,13 +196,21 @@ func (k *keeper) StoreRemove(ctx context.Context) error {
 	if err := k.noBoxes(ctx, "remove the pool"); err != nil {
 		return err
 	}
-	k.provider.DropSpares()
+	k.dropSpares()
 	if err := pool.Remove(ctx, k.home); err != nil {
 		return err
 	}
 	k.pool = nil
+	k.tellStore("the pool was removed")
 	retire()
 	return nil
+}
+
+// dropSpares ends the boxes that are kept ready, before the store goes elsewhere.
+func (k *keeper) dropSpares() {
+	if p, ok := k.provider.(sparer); ok {
+		p.DropSpares()
+	}
 }
 
 // noBoxes refuses by name what the pool, which knows only their ids, would refuse

@@ -27,21 +27,38 @@ func (k *keeper) openNetworks(config policy.Network, log *slog.Logger) (err erro
 	if err != nil {
 		return forkbox.Wrap("find the host's own addresses", err)
 	}
-	found, err := remembered(registriesAge, ownRegistries)
+	k.found, err = remembered(registriesAge, ownRegistries)
 	if err != nil {
 		return forkbox.Wrap("find what this machine's tools use", err)
 	}
-	k.provider.Trust(network.Trust)
+	if p, ok := k.provider.(truster); ok {
+		p.Trust(network.Trust)
+	}
 	k.networks = network.New(network.Config{
 		Dir: filepath.Join(k.home, "ca"), Vault: k.vault,
-		Default: config.Default, Floor: config.Floor,
-		Host:     rules.Host{Preset: config.Preset, Project: config.Project, Find: found},
+		Terms:    k.terms(config),
 		Own:      own,
-		Resolver: gate.NewResolver(gate.ResolverConfig{Servers: config.DNS}),
+		Resolver: resolver(config),
 		Log:      log,
 	})
-	k.ports = ingress.New(ingress.Config{URLs: config.URLs, UID: os.Getuid(), Log: log})
+	k.ports = ingress.New(ingressConfig(config, log))
 	return nil
+}
+
+func resolver(config policy.Network) *gate.Resolver {
+	return gate.NewResolver(gate.ResolverConfig{Servers: config.DNS})
+}
+
+func ingressConfig(config policy.Network, log *slog.Logger) ingress.Config {
+	return ingress.Config{URLs: config.URLs, UID: os.Getuid(), Log: log}
+}
+
+// terms are those that the configuration sets.
+func (k *keeper) terms(config policy.Network) network.Terms {
+	return network.Terms{
+		Default: config.Default, Floor: config.Floor,
+		Host: rules.Host{Preset: config.Preset, Project: config.Project, Find: k.found},
+	}
 }
 
 // ownRegistries is what the whole machine's tools are configured to use. What

@@ -2,46 +2,54 @@ package daemon
 
 import (
 	"log/slog"
-	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/hostload"
 	"github.com/forkbox/forkbox/internal/linux"
 	"github.com/forkbox/forkbox/internal/policy"
-	"github.com/forkbox/forkbox/internal/provider/native"
 	"golang.org/x/sys/unix"
 )
 
 // policies has the daemon's configuration decide, by how the host does.
 type policies struct {
-	config policy.Config
-	store  string
-	pool   string // where the pool is mounted; "" without one
+	now   atomic.Pointer[policy.Config]
+	store string
+	pool  string // where the pool is mounted; "" without one
 }
 
-// loadPolicies reads the configuration. One that cannot be read is an error:
-// without it the daemon would give away what its owner forbade.
-func loadPolicies(store string) (policies, error) {
-	path := os.Getenv("FORKBOX_CONFIG")
-	if path == "" {
-		path = policy.DefaultPath(os.Geteuid() == 0)
+func newPolicies(config policy.Config, store string) *policies {
+	p := &policies{store: store}
+	p.set(config)
+	return p
+}
+
+// set has another configuration decide from now on.
+func (p *policies) set(config policy.Config) { p.now.Store(&config) }
+
+// unmeasured are the pressures that the configuration counts on and this kernel
+// does not measure.
+func (p *policies) unmeasured() []string {
+	load, err := hostload.Read(p.store)
+	if err != nil {
+		return nil // then nothing is admitted, with that reason
 	}
-	config, err := policy.Load(path)
-	return policies{config: config, store: store}, err
+	return p.now.Load().Unmeasured(load)
 }
 
-func (p policies) Resolve(owner forkbox.Owner, wish forkbox.Wish, holds map[forkbox.Resource]forkbox.Holding, box forkbox.Policy, exec bool) (forkbox.Policy, error) {
-	return p.config.Resolve(policy.Request{Owner: owner, Wish: wish, Holds: holds, Box: box, Exec: exec})
+func (p *policies) Resolve(owner forkbox.Owner, wish forkbox.Wish, holds map[forkbox.Resource]forkbox.Holding, box forkbox.Policy, exec bool) (forkbox.Policy, error) {
+	return p.now.Load().Resolve(policy.Request{Owner: owner, Wish: wish, Holds: holds, Box: box, Exec: exec})
 }
 
-func (p policies) Admit(now forkbox.Committed, want forkbox.Want) forkbox.Verdict {
+func (p *policies) Admit(now forkbox.Committed, want forkbox.Want) forkbox.Verdict {
 	load, err := hostload.Read(p.store)
 	if err != nil {
 		return forkbox.Verdict{Why: "it is not known how the host does: " + err.Error(), Wait: true}
 	}
+	config := p.now.Load()
 	for _, load := range p.loads(load) {
-		if v := p.config.Admit(load, now, want); !v.OK {
+		if v := config.Admit(load, now, want); !v.OK {
 			return v
 		}
 	}
@@ -50,7 +58,7 @@ func (p policies) Admit(now forkbox.Committed, want forkbox.Want) forkbox.Verdic
 
 // loads is how the host does and, where boxes are kept in a pool, the same with
 // the pool's disk: either of the two can be full.
-func (p policies) loads(host hostload.Load) []hostload.Load {
+func (p *policies) loads(host hostload.Load) []hostload.Load {
 	var fs unix.Statfs_t
 	if p.pool == "" || unix.Statfs(p.pool, &fs) != nil {
 		return []hostload.Load{host}
@@ -61,16 +69,16 @@ func (p policies) loads(host hostload.Load) []hostload.Load {
 	return []hostload.Load{host, pool}
 }
 
-func (p policies) Patience() time.Duration { return p.config.Admission.Wait }
+func (p *policies) Patience() time.Duration { return p.now.Load().Admission.Wait }
 
 // short says whether the disk that the host keeps for itself is being used.
-func (p policies) short() (bool, string) {
+func (p *policies) short() (bool, string) {
 	load, err := hostload.Read(p.store)
 	if err != nil {
 		return false, ""
 	}
 	for i, load := range p.loads(load) {
-		if kept := p.config.Reserve.Disk.Of(load.DiskTotal); load.DiskFree < kept {
+		if kept := p.now.Load().KeptDisk(load.DiskTotal); load.DiskFree < kept {
 			where := []string{"the host", "the pool"}[i]
 			return true, where + " has " + forkbox.FormatSize(load.DiskFree) + " of disk left and keeps " + forkbox.FormatSize(kept) + " for itself"
 		}
@@ -82,17 +90,22 @@ func (p policies) short() (bool, string) {
 const hostPids = 0.75
 
 // reserve limits all boxes together, so that the host goes on whatever they do.
-func (p policies) reserve(provider *native.Provider, log *slog.Logger) {
+func (p *policies) reserve(boxes provider, log *slog.Logger) {
+	all, ok := boxes.(reserver)
+	if !ok {
+		log.Debug("boxes together are not limited", "why", "provider "+boxes.Name()+" cannot")
+		return
+	}
 	load, err := hostload.Read(p.store)
 	if err != nil {
 		log.Warn("the host keeps nothing for itself", "why", err)
 		return
 	}
-	all := forkbox.Limits{
-		forkbox.Memory: load.MemTotal - p.config.Reserve.Memory.Of(load.MemTotal),
+	most := forkbox.Limits{
+		forkbox.Memory: load.MemTotal - p.now.Load().KeptMemory(load.MemTotal),
 		forkbox.Pids:   int64(float64(linux.MaxPids()) * hostPids),
 	}
-	if err := provider.Reserve(all); err != nil {
+	if err := all.Reserve(most); err != nil {
 		log.Debug("boxes together are not limited", "why", err)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/forkbox/forkbox/internal/engine/changes"
 	"github.com/forkbox/forkbox/internal/engine/core"
 	"github.com/forkbox/forkbox/internal/engine/execs"
+	"github.com/forkbox/forkbox/internal/engine/files"
 	"github.com/forkbox/forkbox/internal/engine/forks"
 	"github.com/forkbox/forkbox/internal/engine/gc"
 	"github.com/forkbox/forkbox/internal/engine/landing"
@@ -98,6 +99,9 @@ type Config struct {
 	SampleEvery time.Duration // how often what boxes use is measured; 5 s if zero
 	WatchEvery  time.Duration // how often the disk of boxes is looked at; 1 s if zero
 
+	// Measure is told how long each operation took, by its name. May be nil.
+	Measure func(op string, took time.Duration)
+
 	Log *slog.Logger
 	Now func() time.Time
 }
@@ -112,6 +116,7 @@ type Engine struct {
 	*shelfManager
 	*boxesManager
 	*execsManager
+	*filesManager
 	*snapshotsManager
 	*changesManager
 	*landingManager
@@ -124,7 +129,7 @@ func New(c Config) *Engine {
 	k := core.New(core.Config{
 		Ledger: c.Ledger, Provider: c.Provider, Logs: c.Logs, Records: c.Records, Receipts: c.Receipts,
 		Secrets: c.Secrets, Places: c.Places, CheckAllow: c.CheckAllow, Hidden: c.Hidden,
-		Now: c.Now, FenceNow: c.Fence, Clock: c.Clock, Reserve: c.Reserve, Log: c.Log,
+		Now: c.Now, FenceNow: c.Fence, Clock: c.Clock, Reserve: c.Reserve, Measure: c.Measure, Log: c.Log,
 	})
 	n := network.New(k, c.Networks, c.Ports)
 	l := limits.New(k, n, limits.Config{
@@ -133,6 +138,7 @@ func New(c Config) *Engine {
 	ba, sh := bases.New(k, c.Bases), shelf.New(k)
 	b := boxes.New(k, n, l, ba, sh, boxes.Config{RestAfter: c.RestAfter, StopGrace: c.StopGrace, Tick: c.Tick})
 	x := execs.New(k, n, l, b)
+	fi := files.New(k, x)
 	s := snapshots.New(k, l, sh, b)
 	ch := changes.New(k, ba, b, s)
 	la := landing.New(k, ba, sh, b, s, ch, landing.Config{UndoAge: c.UndoAge, UndoSize: c.UndoSize})
@@ -141,7 +147,7 @@ func New(c Config) *Engine {
 	// Calls that go up: what is below asks what it does not know.
 	k.Find = b.Find
 	b.SetHooks(boxes.Hooks{DecideSync: la.DecideSyncIn, ForgetSync: la.ForgetSync, Observe: ch.Observe})
-	return &Engine{k, n, l, ba, sh, b, x, s, ch, la, f, g}
+	return &Engine{k, n, l, ba, sh, b, x, fi, s, ch, la, f, g}
 }
 
 // Close lets go of the boxes, which go on running without their network, and
@@ -170,6 +176,20 @@ func (e *Engine) Busy() bool {
 	return e.core.InUse() || ok && w.Warmed()
 }
 
+// Waiting is how many requests wait for the host, of all users.
+func (e *Engine) Waiting() int {
+	waiting, _ := e.limitsManager.Line.Len()
+	return waiting
+}
+
+// Short says whether the disk that the host keeps for itself is touched.
+func (e *Engine) Short() (short bool, why string) {
+	if e.core.Reserve == nil {
+		return false, ""
+	}
+	return e.core.Reserve()
+}
+
 // Box finds one of who's boxes by its name, its id, or the beginning of either
 // where that fits one box only.
 func (e *Engine) Box(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Box, error) {
@@ -186,8 +206,21 @@ func (e *Engine) AllBoxes(ctx context.Context, who forkbox.Owner) ([]forkbox.Box
 	return e.core.AllBoxes(ctx, who)
 }
 
-// Events yields what happened to who's boxes, or to the box ref, after an id,
-// the oldest first. With follow it goes on until ctx ends.
-func (e *Engine) Events(ctx context.Context, who forkbox.Owner, ref string, after int64, follow bool, yield func(forkbox.Event) error) error {
-	return e.core.Events(ctx, who, ref, after, follow, yield)
+// Tell records an event that no verb of the engine is: of secrets, tokens, the
+// store.
+func (e *Engine) Tell(event forkbox.Event) { e.core.Tell(event) }
+
+// WithMatch has the verb that is called with a context change a box only if it is as
+// the caller saw it: with one of these tags.
+func WithMatch(ctx context.Context, tags []string) context.Context { return core.WithMatch(ctx, tags) }
+
+// EventSpec is which events a caller wants.
+type EventSpec = core.EventSpec
+
+// Latest is the After of a caller who wants the events from now on.
+const Latest = core.Latest
+
+// Events yields what happened to what who has, the oldest first.
+func (e *Engine) Events(ctx context.Context, who forkbox.Owner, spec EventSpec, yield func(forkbox.Event) error) error {
+	return e.core.Events(ctx, who, spec, yield)
 }

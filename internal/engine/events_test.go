@@ -19,7 +19,7 @@ func TestEventsAreFollowed(t *testing.T) {
 	got := make(chan forkbox.Event, 10)
 	done := make(chan error)
 	go func() {
-		done <- w.Events(ctx, ada, "one", 0, true, func(e forkbox.Event) error { got <- e; return nil })
+		done <- w.Events(ctx, ada, EventSpec{Box: "one", Kinds: forkbox.EventFilter{"box.paused", "box.resumed"}, Follow: true}, func(e forkbox.Event) error { got <- e; return nil })
 	}()
 	if e := <-got; e.Kind != forkbox.EventPaused || e.Box != b.ID || e.Name != "one" || e.Text != "by user ada" {
 		t.Errorf("got %+v", e)
@@ -34,21 +34,27 @@ func TestEventsAreFollowed(t *testing.T) {
 	check(t, <-done)
 
 	check(t, w.Remove(t.Context(), ada, "one", true))
-	if n := len(w.events(b.ID)); n != 2 { // they outlive it
+	if n := len(w.events(b.ID)); n != 8 { // they outlive it
 		t.Errorf("%d events", n)
 	}
 	for _, ref := range []string{"", b.ID} {
-		err := w.Events(t.Context(), bob, ref, 0, false, func(e forkbox.Event) error { t.Errorf("bob sees %+v", e); return nil })
+		err := w.Events(t.Context(), bob, EventSpec{Box: ref}, func(e forkbox.Event) error { t.Errorf("bob sees %+v", e); return nil })
 		check(t, err)
 	}
-	wantCode(t, w.Events(t.Context(), ada, "one", 0, false, nil), forkbox.NotFound)
+	wantCode(t, w.Events(t.Context(), ada, EventSpec{Box: "one"}, nil), forkbox.NotFound)
 	enough := errors.New("enough")
-	if err := w.Events(t.Context(), ada, "", 0, true, func(forkbox.Event) error { return enough }); err != enough {
+	if err := w.Events(t.Context(), ada, EventSpec{Follow: true}, func(forkbox.Event) error { return enough }); err != enough {
 		t.Errorf("got %v", err)
 	}
-	check(t, w.Events(t.Context(), ada, "", last.ID, false, func(e forkbox.Event) error { t.Errorf("again %+v", e); return nil }))
+	check(t, w.Events(t.Context(), ada, EventSpec{After: last.ID}, func(e forkbox.Event) error {
+		if e.ID <= last.ID {
+			t.Errorf("again %+v", e)
+		}
+		return nil
+	}))
+	check(t, w.Events(t.Context(), ada, EventSpec{After: Latest}, func(e forkbox.Event) error { t.Errorf("again %+v", e); return nil }))
 	go func() {
-		done <- w.Events(t.Context(), ada, "", last.ID, true, func(forkbox.Event) error { return nil })
+		done <- w.Events(t.Context(), ada, EventSpec{After: last.ID, Follow: true}, func(forkbox.Event) error { return nil })
 	}()
 	w.Close(t.Context())
 	wantCode(t, <-done, forkbox.Unavailable)

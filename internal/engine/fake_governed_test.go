@@ -280,7 +280,7 @@ func (g *governedWorld) make(name string, l forkbox.Limits) forkbox.Box {
 // events are the kinds of what happened to a box.
 func (g *governedWorld) events(ref string) (kinds []forkbox.EventKind) {
 	g.t.Helper()
-	check(g.t, g.Events(context.Background(), ada, ref, 0, false, func(e forkbox.Event) error {
+	check(g.t, g.Events(context.Background(), ada, EventSpec{Box: ref}, func(e forkbox.Event) error {
 		kinds = append(kinds, e.Kind)
 		return nil
 	}))

@@ -50,20 +50,20 @@ type fusedLedger struct {
 	fuse *fuse
 }
 
-func (l fusedLedger) AddBox(ctx context.Context, b forkbox.Box) error {
-	return l.fuse.step(func() error { return l.Ledger.AddBox(ctx, b) })
+func (l fusedLedger) AddBox(ctx context.Context, b forkbox.Box, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.AddBox(ctx, b, tell...) })
 }
 
-func (l fusedLedger) UpdateBox(ctx context.Context, b forkbox.Box) error {
-	return l.fuse.step(func() error { return l.Ledger.UpdateBox(ctx, b) })
+func (l fusedLedger) UpdateBox(ctx context.Context, b forkbox.Box, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.UpdateBox(ctx, b, tell...) })
 }
 
-func (l fusedLedger) DeleteBox(ctx context.Context, id string) error {
-	return l.fuse.step(func() error { return l.Ledger.DeleteBox(ctx, id) })
+func (l fusedLedger) DeleteBox(ctx context.Context, id string, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.DeleteBox(ctx, id, tell...) })
 }
 
-func (l fusedLedger) AddExec(ctx context.Context, x forkbox.Exec) (out forkbox.Exec, err error) {
-	err = l.fuse.step(func() (err error) { out, err = l.Ledger.AddExec(ctx, x); return err })
+func (l fusedLedger) AddExec(ctx context.Context, x forkbox.Exec, tell ...forkbox.Event) (out forkbox.Exec, err error) {
+	err = l.fuse.step(func() (err error) { out, err = l.Ledger.AddExec(ctx, x, tell...); return err })
 	return out, err
 }
 
@@ -76,6 +76,6 @@ func (l fusedLedger) SaveConns(ctx context.Context, conns []forkbox.Conn) error 
 	return l.Ledger.SaveConns(ctx, conns)
 }
 
-func (l fusedLedger) UpdateExec(ctx context.Context, x forkbox.Exec) error {
-	return l.fuse.step(func() error { return l.Ledger.UpdateExec(ctx, x) })
+func (l fusedLedger) UpdateExec(ctx context.Context, x forkbox.Exec, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.UpdateExec(ctx, x, tell...) })
 }

@@ -121,16 +121,16 @@ func (p labProvider) KeepLanded(ctx context.Context, box forkbox.Box, changes []
 // fusedReceipts counts the writing of receipts as steps, too.
 type fusedReceipts struct{ fusedLedger }
 
-func (l fusedReceipts) AddReceipt(ctx context.Context, r forkbox.Receipt) error {
-	return l.fuse.step(func() error { return l.Ledger.AddReceipt(ctx, r) })
+func (l fusedReceipts) AddReceipt(ctx context.Context, r forkbox.Receipt, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.AddReceipt(ctx, r, tell...) })
 }
 
-func (l fusedReceipts) UpdateReceipt(ctx context.Context, r forkbox.Receipt) error {
-	return l.fuse.step(func() error { return l.Ledger.UpdateReceipt(ctx, r) })
+func (l fusedReceipts) UpdateReceipt(ctx context.Context, r forkbox.Receipt, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.UpdateReceipt(ctx, r, tell...) })
 }
 
-func (l fusedReceipts) DeleteReceipt(ctx context.Context, id string) error {
-	return l.fuse.step(func() error { return l.Ledger.DeleteReceipt(ctx, id) })
+func (l fusedReceipts) DeleteReceipt(ctx context.Context, id string, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.DeleteReceipt(ctx, id, tell...) })
 }
 
 // real writes a file of reality.

@@ -142,7 +142,7 @@ func TestSet(t *testing.T) {
 		}
 	}
 	var texts []string
-	check(t, w.Events(t.Context(), ada, "one", 0, false, func(e forkbox.Event) error { texts = append(texts, e.Text); return nil }))
+	check(t, w.Events(t.Context(), ada, EventSpec{Box: "one", Kinds: forkbox.EventFilter{"policy.*"}}, func(e forkbox.Event) error { texts = append(texts, e.Text); return nil }))
 	if want := "memory 1g → 2g, pids 4096 → unlimited|memory 2g → 3g"; strings.Join(texts, "|") != want {
 		t.Errorf("told %q", texts)
 	}

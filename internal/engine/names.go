@@ -6,6 +6,7 @@ import (
 	"github.com/forkbox/forkbox/internal/engine/changes"
 	"github.com/forkbox/forkbox/internal/engine/core"
 	"github.com/forkbox/forkbox/internal/engine/execs"
+	"github.com/forkbox/forkbox/internal/engine/files"
 	"github.com/forkbox/forkbox/internal/engine/forks"
 	"github.com/forkbox/forkbox/internal/engine/gc"
 	"github.com/forkbox/forkbox/internal/engine/landing"
@@ -24,6 +25,7 @@ type (
 	shelfManager     = shelf.Manager
 	boxesManager     = boxes.Manager
 	execsManager     = execs.Manager
+	filesManager     = files.Manager
 	snapshotsManager = snapshots.Manager
 	changesManager   = changes.Manager
 	landingManager   = landing.Manager
@@ -35,6 +37,8 @@ type (
 type (
 	CreateSpec  = forks.CreateSpec
 	ExecRequest = execs.ExecRequest
+	FileRequest = files.FileRequest
+	File        = files.File
 	UndoSpec    = landing.UndoSpec
 
 	Logs     = core.Logs

@@ -47,7 +47,7 @@ func TestAllowChangesALiveBox(t *testing.T) {
 		}
 	}
 	var texts []string
-	check(t, w.Events(t.Context(), ada, "one", 0, false, func(e forkbox.Event) error {
+	check(t, w.Events(t.Context(), ada, EventSpec{Box: "one"}, func(e forkbox.Event) error {
 		if e.Kind == forkbox.EventNetwork {
 			texts = append(texts, e.Text)
 		}

@@ -96,7 +96,7 @@ func TestTakenPort(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	told := 0
-	check(t, w.Events(t.Context(), ada, "one", 0, false, func(e forkbox.Event) error {
+	check(t, w.Events(t.Context(), ada, EventSpec{Box: "one"}, func(e forkbox.Event) error {
 		if e.Kind == forkbox.EventNetwork {
 			told++
 		}

@@ -128,3 +128,32 @@ func TestClosedEngineRefuses(t *testing.T) {
 	w.restart(&fuse{})
 	check(t, w.disagreement())
 }
+
+// otherProvider is a provider of another name on the same host.
+type otherProvider struct{ fakeProvider }
+
+func (otherProvider) Name() string { return "other" }
+
+// TestBoxesOfAnotherProviderAreNotServed: to this one they would be dead, and their
+// files gone.
+func TestBoxesOfAnotherProviderAreNotServed(t *testing.T) {
+	for _, run := range []bool{false, true} {
+		w := newWorld(t)
+		b := w.create("one")
+		if run {
+			w.exec("one")
+		}
+		before := w.state(b.ID)
+		w.stopEngine()
+		w.Engine = New(Config{
+			Ledger: w.ledger, Provider: otherProvider{fakeProvider{w.host, &fuse{}}}, Logs: w.logs, Secrets: withoutTokens,
+		})
+		err := w.Reconcile(t.Context())
+		if forkbox.CodeOf(err) != forkbox.Unsupported || !strings.Contains(err.Error(), "box one is one of provider fake") {
+			t.Errorf("got %v", err)
+		}
+		if got := w.state(b.ID); got != before {
+			t.Errorf("the box was %s and is %s", before, got)
+		}
+	}
+}

@@ -17,32 +17,32 @@ type layeredLedger struct {
 	meanwhile *func()
 }
 
-func (l layeredLedger) AddSnapshot(ctx context.Context, s forkbox.Snapshot, b forkbox.Box) error {
-	return l.fuse.step(func() error { return l.Ledger.AddSnapshot(ctx, s, b) })
+func (l layeredLedger) AddSnapshot(ctx context.Context, s forkbox.Snapshot, b forkbox.Box, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.AddSnapshot(ctx, s, b, tell...) })
 }
 
-func (l layeredLedger) TakeBack(ctx context.Context, snapshot string, b forkbox.Box) error {
-	return l.fuse.step(func() error { return l.Ledger.TakeBack(ctx, snapshot, b) })
+func (l layeredLedger) TakeBack(ctx context.Context, snapshot string, b forkbox.Box, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.TakeBack(ctx, snapshot, b, tell...) })
 }
 
 func (l layeredLedger) UpdateSnapshot(ctx context.Context, s forkbox.Snapshot) error {
 	return l.fuse.step(func() error { return l.Ledger.UpdateSnapshot(ctx, s) })
 }
 
-func (l layeredLedger) DeleteSnapshot(ctx context.Context, id string) error {
-	return l.fuse.step(func() error { return l.Ledger.DeleteSnapshot(ctx, id) })
+func (l layeredLedger) DeleteSnapshot(ctx context.Context, id string, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.DeleteSnapshot(ctx, id, tell...) })
 }
 
-func (l layeredLedger) AddTemplate(ctx context.Context, t forkbox.Template) error {
-	return l.fuse.step(func() error { return l.Ledger.AddTemplate(ctx, t) })
+func (l layeredLedger) AddTemplate(ctx context.Context, t forkbox.Template, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.AddTemplate(ctx, t, tell...) })
 }
 
-func (l layeredLedger) UpdateTemplate(ctx context.Context, t forkbox.Template) error {
-	return l.fuse.step(func() error { return l.Ledger.UpdateTemplate(ctx, t) })
+func (l layeredLedger) UpdateTemplate(ctx context.Context, t forkbox.Template, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.UpdateTemplate(ctx, t, tell...) })
 }
 
-func (l layeredLedger) DeleteTemplate(ctx context.Context, id string) error {
-	return l.fuse.step(func() error { return l.Ledger.DeleteTemplate(ctx, id) })
+func (l layeredLedger) DeleteTemplate(ctx context.Context, id string, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.DeleteTemplate(ctx, id, tell...) })
 }
 
 func (l layeredLedger) Stacks(ctx context.Context) ([]forkbox.Stack, error) {

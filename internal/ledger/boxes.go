@@ -16,7 +16,7 @@ import (
 const found = 20
 
 // AddBox implements [forkbox.Ledger].
-func (l *SQLite) AddBox(ctx context.Context, box forkbox.Box) error {
+func (l *SQLite) AddBox(ctx context.Context, box forkbox.Box, tell ...forkbox.Event) error {
 	record, err := recordOf(box)
 	if err != nil {
 		return failed("record box", err)
@@ -25,31 +25,31 @@ func (l *SQLite) AddBox(ctx context.Context, box forkbox.Box) error {
 	if err != nil {
 		return failed("record box", err)
 	}
-	_, err = l.stmts.addBox.ExecContext(steady(ctx),
+	_, err = l.exec(ctx, l.stmts.addBox, tell,
 		box.ID, box.Owner.UID, box.Name, box.State, box.Created.UnixNano(), record, string(env))
 	return boxError("record box", box, err)
 }
 
 // UpdateBox implements [forkbox.Ledger].
-func (l *SQLite) UpdateBox(ctx context.Context, box forkbox.Box) error {
+func (l *SQLite) UpdateBox(ctx context.Context, box forkbox.Box, tell ...forkbox.Event) error {
 	record, err := recordOf(box)
 	if err != nil {
 		return failed("record box", err)
 	}
-	res, err := l.stmts.updateBox.ExecContext(steady(ctx),
+	n, err := l.exec(ctx, l.stmts.updateBox, tell,
 		box.Owner.UID, box.Name, box.State, box.Created.UnixNano(), record, box.ID)
 	if err != nil {
 		return boxError("record box", box, err)
 	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return noBox("record box", box.ID, err)
+	if n == 0 {
+		return noBox("record box", box.ID, nil)
 	}
 	return nil
 }
 
 // DeleteBox implements [forkbox.Ledger].
-func (l *SQLite) DeleteBox(ctx context.Context, id string) error {
-	_, err := l.stmts.deleteBox.ExecContext(steady(ctx), id)
+func (l *SQLite) DeleteBox(ctx context.Context, id string, tell ...forkbox.Event) error {
+	_, err := l.exec(ctx, l.stmts.deleteBox, tell, id)
 	return failed("forget box", err)
 }
 

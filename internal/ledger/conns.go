@@ -16,22 +16,15 @@ func (l *SQLite) SaveConns(ctx context.Context, conns []forkbox.Conn) error {
 	if len(conns) == 0 {
 		return nil
 	}
-	ctx = steady(ctx)
-	tx, err := l.write.BeginTx(ctx, nil)
-	if err != nil {
-		return failed(op, err)
-	}
-	defer tx.Rollback()
-	save := tx.StmtContext(ctx, l.stmts.saveConn)
-	for _, c := range conns {
-		if err := saveConn(ctx, save, c); err != nil {
-			return failed(op, err)
+	return failed(op, l.telling(ctx, nil, func(ctx context.Context, tx *sql.Tx) error {
+		save := tx.StmtContext(ctx, l.stmts.saveConn)
+		for _, c := range conns {
+			if err := saveConn(ctx, save, c); err != nil {
+				return err
+			}
 		}
-	}
-	if err := l.pruneConns(ctx, tx, conns); err != nil {
-		return failed(op, err)
-	}
-	return failed(op, tx.Commit())
+		return l.pruneConns(ctx, tx, conns)
+	}))
 }
 
 func saveConn(ctx context.Context, save *sql.Stmt, c forkbox.Conn) error {
@@ -84,19 +77,20 @@ const (
 
 // pruning is when what was last looked at.
 type pruning struct {
-	mu     sync.Mutex
-	boxes  counter[string]
-	owners counter[int]
-	all    time.Time
+	mu      sync.Mutex
+	patient bool // a box that is new here is not looked at before it has many
+	boxes   counter[string]
+	owners  counter[int]
+	all     time.Time
 }
 
 // counter counts what is new since the last look; who is not in it was not
 // looked at.
 type counter[K comparable] map[K]int
 
-func (c counter[K]) due(who K, after int) bool {
+func (c counter[K]) due(who K, after int, patient bool) bool {
 	n, known := c[who]
-	if c[who] = n + 1; known && n+1 < after {
+	if c[who] = n + 1; (known || patient) && n+1 < after {
 		return false
 	}
 	c[who] = 0
@@ -110,20 +104,21 @@ type excess struct {
 	old    bool
 }
 
-// due counts what is being written. That may still fail: then there is one look
-// too many, or too few until the next.
-func (p *pruning) due(conns []forkbox.Conn, now time.Time) (look excess) {
+// due counts what is being written, n rows of a box and an owner each. That may
+// still fail: then there is one look too many, or too few until the next.
+func (p *pruning) due(n int, of func(i int) (box string, uid int), now time.Time) (look excess) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if look.old = p.boxes == nil || now.Sub(p.all) >= pruneAllAfter; look.old {
 		p.boxes, p.owners, p.all = counter[string]{}, counter[int]{}, now // those that are gone are forgotten
 	}
-	for _, c := range conns {
-		if p.boxes.due(c.Box, pruneBoxAfter) {
-			look.boxes = append(look.boxes, c.Box)
+	for i := range n {
+		box, uid := of(i)
+		if box != "" && p.boxes.due(box, pruneBoxAfter, p.patient) {
+			look.boxes = append(look.boxes, box)
 		}
-		if p.owners.due(c.UID, pruneOwnerAfter) {
-			look.owners = append(look.owners, c.UID)
+		if p.owners.due(uid, pruneOwnerAfter, false) {
+			look.owners = append(look.owners, uid)
 		}
 	}
 	return look
@@ -133,7 +128,7 @@ func (p *pruning) due(conns []forkbox.Conn, now time.Time) (look excess) {
 // latest of all stays however old it is: ids go on from there.
 func (l *SQLite) pruneConns(ctx context.Context, tx *sql.Tx, added []forkbox.Conn) error {
 	now := time.Now()
-	look := l.pruning.due(added, now)
+	look := l.pruning.due(len(added), func(i int) (string, int) { return added[i].Box, added[i].UID }, now)
 	for _, box := range look.boxes {
 		if _, err := tx.StmtContext(ctx, l.stmts.pruneBox).ExecContext(ctx, box, connsOfABox); err != nil {
 			return err

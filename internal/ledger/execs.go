@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -13,13 +14,12 @@ import (
 )
 
 // AddExec implements [forkbox.Ledger].
-func (l *SQLite) AddExec(ctx context.Context, exec forkbox.Exec) (forkbox.Exec, error) {
+func (l *SQLite) AddExec(ctx context.Context, exec forkbox.Exec, tell ...forkbox.Event) (forkbox.Exec, error) {
 	record, err := json.Marshal(exec)
 	if err != nil {
 		return exec, failed("record exec", err)
 	}
-	var id int64
-	err = l.stmts.addExec.QueryRowContext(steady(ctx), exec.Box, string(record)).Scan(&id)
+	id, err := l.addExec(ctx, exec.Box, string(record), tell)
 	if resultCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY {
 		return exec, noBox("record exec", exec.Box, nil)
 	}
@@ -30,8 +30,26 @@ func (l *SQLite) AddExec(ctx context.Context, exec forkbox.Exec) (forkbox.Exec, 
 	return exec, nil
 }
 
+func (l *SQLite) addExec(ctx context.Context, box, record string, tell []forkbox.Event) (id int64, err error) {
+	if len(tell) == 0 {
+		defer l.measure(ctx, time.Now())
+		err = l.stmts.addExec.QueryRowContext(steady(ctx), box, record).Scan(&id)
+		return id, err
+	}
+	err = l.telling(ctx, tell, func(ctx context.Context, tx *sql.Tx) error {
+		if err := tx.StmtContext(ctx, l.stmts.addExec).QueryRowContext(ctx, box, record).Scan(&id); err != nil {
+			return err
+		}
+		for i := range tell {
+			tell[i].Exec = strconv.FormatInt(id, 10)
+		}
+		return nil
+	})
+	return id, err
+}
+
 // UpdateExec implements [forkbox.Ledger].
-func (l *SQLite) UpdateExec(ctx context.Context, exec forkbox.Exec) error {
+func (l *SQLite) UpdateExec(ctx context.Context, exec forkbox.Exec, tell ...forkbox.Event) error {
 	record, err := json.Marshal(exec)
 	if err != nil {
 		return failed("record exec", err)
@@ -40,13 +58,11 @@ func (l *SQLite) UpdateExec(ctx context.Context, exec forkbox.Exec) error {
 	if !ok {
 		return noExec("record exec", exec.Box, exec.ID)
 	}
-	res, err := l.stmts.updateExec.ExecContext(steady(ctx), string(record), exec.Box, id)
+	n, err := l.exec(ctx, l.stmts.updateExec, tell, string(record), exec.Box, id)
 	if err != nil {
 		return failed("record exec", err)
 	}
-	if n, err := res.RowsAffected(); err != nil {
-		return failed("record exec", err)
-	} else if n == 0 {
+	if n == 0 {
 		return noExec("record exec", exec.Box, exec.ID)
 	}
 	return nil
@@ -124,6 +140,9 @@ func noExec(op, box, id string) error {
 func failed(op string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if known := (*forkbox.Error)(nil); errors.As(err, &known) {
+		return err
 	}
 	e := forkbox.Errorf(forkbox.Internal, op, "the ledger failed: %w", err)
 	switch resultCode(err) & 0xff {

@@ -29,7 +29,9 @@ type SQLite struct {
 	path        string
 	stmts       statements
 	envs        environments
-	pruning     pruning
+	pruning     pruning // of connections
+	journal
+	access
 }
 
 var _ forkbox.Ledger = (*SQLite)(nil)
@@ -53,6 +55,8 @@ func open(ctx context.Context, path string) (*SQLite, error) {
 		return nil, err
 	}
 	l := &SQLite{write: write, read: read, path: path}
+	l.journal = journal{write: write, read: read, stmts: &l.stmts, untold: pruning{patient: true}}
+	l.access = access{write, read, &l.journal}
 	if err := l.ready(ctx); err != nil {
 		_ = l.closeAll()
 		return nil, err

@@ -12,9 +12,9 @@ import (
 )
 
 // AddRace implements [forkbox.Ledger].
-func (l *SQLite) AddRace(ctx context.Context, r forkbox.Race) error {
+func (l *SQLite) AddRace(ctx context.Context, r forkbox.Race, tell ...forkbox.Event) error {
 	const op = "record race"
-	return l.writeRace(ctx, op, r, func(ctx context.Context, tx *sql.Tx, record string) error {
+	return l.writeRace(ctx, op, r, tell, func(ctx context.Context, tx *sql.Tx, record string) error {
 		_, err := tx.StmtContext(ctx, l.stmts.races.add).ExecContext(ctx,
 			r.ID, r.Owner.UID, r.Name, r.State, r.Created.UnixNano(), record)
 		return raceError(op, r, err)
@@ -22,9 +22,9 @@ func (l *SQLite) AddRace(ctx context.Context, r forkbox.Race) error {
 }
 
 // UpdateRace implements [forkbox.Ledger].
-func (l *SQLite) UpdateRace(ctx context.Context, r forkbox.Race) error {
+func (l *SQLite) UpdateRace(ctx context.Context, r forkbox.Race, tell ...forkbox.Event) error {
 	const op = "record race"
-	return l.writeRace(ctx, op, r, func(ctx context.Context, tx *sql.Tx, record string) error {
+	return l.writeRace(ctx, op, r, tell, func(ctx context.Context, tx *sql.Tx, record string) error {
 		res, err := tx.StmtContext(ctx, l.stmts.races.update).ExecContext(ctx, r.Name, r.State, record, r.ID)
 		if err != nil {
 			return raceError(op, r, err)
@@ -38,7 +38,7 @@ func (l *SQLite) UpdateRace(ctx context.Context, r forkbox.Race) error {
 }
 
 // writeRace writes the record of a race, and then all its entries.
-func (l *SQLite) writeRace(ctx context.Context, op string, r forkbox.Race, write func(context.Context, *sql.Tx, string) error) error {
+func (l *SQLite) writeRace(ctx context.Context, op string, r forkbox.Race, tell []forkbox.Event, write func(context.Context, *sql.Tx, string) error) error {
 	entries, err := json.Marshal(r.Entries)
 	if err != nil {
 		return failed(op, err)
@@ -48,19 +48,19 @@ func (l *SQLite) writeRace(ctx context.Context, op string, r forkbox.Race, write
 	if err != nil {
 		return failed(op, err)
 	}
-	return l.inOneStep(ctx, op, func(ctx context.Context, tx *sql.Tx) error {
+	return failed(op, l.telling(ctx, tell, func(ctx context.Context, tx *sql.Tx) error {
 		if err := write(ctx, tx, string(record)); err != nil {
 			return err
 		}
 		_, err := tx.StmtContext(ctx, l.stmts.races.addEntries).ExecContext(ctx, r.ID, string(entries))
 		return failed(op, err)
-	})
+	}))
 }
 
 // SaveEntries implements [forkbox.Ledger].
-func (l *SQLite) SaveEntries(ctx context.Context, race string, entries []forkbox.Entry) error {
+func (l *SQLite) SaveEntries(ctx context.Context, race string, entries []forkbox.Entry, tell ...forkbox.Event) error {
 	const op = "record what approaches do"
-	return l.inOneStep(ctx, op, func(ctx context.Context, tx *sql.Tx) error {
+	return failed(op, l.telling(ctx, tell, func(ctx context.Context, tx *sql.Tx) error {
 		save := tx.StmtContext(ctx, l.stmts.races.saveEntry)
 		for _, e := range entries {
 			record, err := json.Marshal(e)
@@ -76,26 +76,12 @@ func (l *SQLite) SaveEntries(ctx context.Context, race string, entries []forkbox
 			}
 		}
 		return nil
-	})
-}
-
-// inOneStep does all of something, or nothing.
-func (l *SQLite) inOneStep(ctx context.Context, op string, do func(context.Context, *sql.Tx) error) error {
-	ctx = steady(ctx)
-	tx, err := l.write.BeginTx(ctx, nil)
-	if err != nil {
-		return failed(op, err)
-	}
-	defer tx.Rollback()
-	if err := do(ctx, tx); err != nil {
-		return err
-	}
-	return failed(op, tx.Commit())
+	}))
 }
 
 // DeleteRace implements [forkbox.Ledger].
-func (l *SQLite) DeleteRace(ctx context.Context, id string) error {
-	_, err := l.stmts.races.delete.ExecContext(steady(ctx), id)
+func (l *SQLite) DeleteRace(ctx context.Context, id string, tell ...forkbox.Event) error {
+	_, err := l.exec(ctx, l.stmts.races.delete, tell, id)
 	return failed("forget race", err)
 }
 

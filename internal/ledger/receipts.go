@@ -13,12 +13,12 @@ import (
 )
 
 // AddReceipt implements [forkbox.Ledger].
-func (l *SQLite) AddReceipt(ctx context.Context, r forkbox.Receipt) error {
+func (l *SQLite) AddReceipt(ctx context.Context, r forkbox.Receipt, tell ...forkbox.Event) error {
 	record, err := json.Marshal(r)
 	if err != nil {
 		return failed("record receipt", err)
 	}
-	_, err = l.stmts.addReceipt.ExecContext(steady(ctx),
+	_, err = l.exec(ctx, l.stmts.addReceipt, tell,
 		r.ID, r.Owner.UID, r.Box, r.State, r.Created.UnixNano(), string(record))
 	if resultCode(err) == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY {
 		return forkbox.Errorf(forkbox.Exists, "record receipt", "there is a receipt %s already", r.ID)
@@ -27,24 +27,24 @@ func (l *SQLite) AddReceipt(ctx context.Context, r forkbox.Receipt) error {
 }
 
 // UpdateReceipt implements [forkbox.Ledger].
-func (l *SQLite) UpdateReceipt(ctx context.Context, r forkbox.Receipt) error {
+func (l *SQLite) UpdateReceipt(ctx context.Context, r forkbox.Receipt, tell ...forkbox.Event) error {
 	record, err := json.Marshal(r)
 	if err != nil {
 		return failed("record receipt", err)
 	}
-	res, err := l.stmts.updateReceipt.ExecContext(steady(ctx), r.State, string(record), r.ID)
+	n, err := l.exec(ctx, l.stmts.updateReceipt, tell, r.State, string(record), r.ID)
 	if err != nil {
 		return failed("record receipt", err)
 	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return noReceipt("record receipt", r.ID, err)
+	if n == 0 {
+		return noReceipt("record receipt", r.ID, nil)
 	}
 	return nil
 }
 
 // DeleteReceipt implements [forkbox.Ledger].
-func (l *SQLite) DeleteReceipt(ctx context.Context, id string) error {
-	_, err := l.stmts.deleteReceipt.ExecContext(steady(ctx), id)
+func (l *SQLite) DeleteReceipt(ctx context.Context, id string, tell ...forkbox.Event) error {
+	_, err := l.exec(ctx, l.stmts.deleteReceipt, tell, id)
 	return failed("forget receipt", err)
 }
 

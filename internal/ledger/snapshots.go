@@ -12,13 +12,13 @@ import (
 )
 
 // AddSnapshot implements [forkbox.Ledger].
-func (l *SQLite) AddSnapshot(ctx context.Context, s forkbox.Snapshot, box forkbox.Box) error {
+func (l *SQLite) AddSnapshot(ctx context.Context, s forkbox.Snapshot, box forkbox.Box, tell ...forkbox.Event) error {
 	const op = "record snapshot"
 	record, err := json.Marshal(s)
 	if err != nil {
 		return failed(op, err)
 	}
-	return l.withBox(ctx, op, box, func(ctx context.Context, tx *sql.Tx) error {
+	return l.withBox(ctx, op, box, tell, func(ctx context.Context, tx *sql.Tx) error {
 		if box.Saving != "" { // a layer that begins to be here
 			if _, err := tx.StmtContext(ctx, l.stmts.knowLayers).ExecContext(ctx, `["`+box.Saving+`"]`); err != nil {
 				return failed(op, err)
@@ -31,38 +31,31 @@ func (l *SQLite) AddSnapshot(ctx context.Context, s forkbox.Snapshot, box forkbo
 }
 
 // TakeBack implements [forkbox.Ledger].
-func (l *SQLite) TakeBack(ctx context.Context, snapshot string, box forkbox.Box) error {
+func (l *SQLite) TakeBack(ctx context.Context, snapshot string, box forkbox.Box, tell ...forkbox.Event) error {
 	const op = "take back snapshot"
-	return l.withBox(ctx, op, box, func(ctx context.Context, tx *sql.Tx) error {
+	return l.withBox(ctx, op, box, tell, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.StmtContext(ctx, l.stmts.deleteSnapshot).ExecContext(ctx, snapshot)
 		return failed(op, err)
 	})
 }
 
 // withBox replaces the record of a box and does something else, or neither.
-func (l *SQLite) withBox(ctx context.Context, op string, box forkbox.Box, do func(context.Context, *sql.Tx) error) error {
+func (l *SQLite) withBox(ctx context.Context, op string, box forkbox.Box, tell []forkbox.Event, do func(context.Context, *sql.Tx) error) error {
 	record, err := recordOf(box)
 	if err != nil {
 		return failed(op, err)
 	}
-	ctx = steady(ctx)
-	tx, err := l.write.BeginTx(ctx, nil)
-	if err != nil {
-		return failed(op, err)
-	}
-	defer tx.Rollback()
-	res, err := tx.StmtContext(ctx, l.stmts.updateBox).ExecContext(ctx,
-		box.Owner.UID, box.Name, box.State, box.Created.UnixNano(), record, box.ID)
-	if err != nil {
-		return boxError(op, box, err)
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return noBox(op, box.ID, err)
-	}
-	if err := do(ctx, tx); err != nil {
-		return err
-	}
-	return failed(op, tx.Commit())
+	return failed(op, l.telling(ctx, tell, func(ctx context.Context, tx *sql.Tx) error {
+		res, err := tx.StmtContext(ctx, l.stmts.updateBox).ExecContext(ctx,
+			box.Owner.UID, box.Name, box.State, box.Created.UnixNano(), record, box.ID)
+		if err != nil {
+			return boxError(op, box, err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return noBox(op, box.ID, err)
+		}
+		return do(ctx, tx)
+	}))
 }
 
 // UpdateSnapshot implements [forkbox.Ledger].
@@ -83,8 +76,8 @@ func (l *SQLite) UpdateSnapshot(ctx context.Context, s forkbox.Snapshot) error {
 }
 
 // DeleteSnapshot implements [forkbox.Ledger].
-func (l *SQLite) DeleteSnapshot(ctx context.Context, id string) error {
-	_, err := l.stmts.deleteSnapshot.ExecContext(steady(ctx), id)
+func (l *SQLite) DeleteSnapshot(ctx context.Context, id string, tell ...forkbox.Event) error {
+	_, err := l.exec(ctx, l.stmts.deleteSnapshot, tell, id)
 	return failed("forget snapshot", err)
 }
 

@@ -18,7 +18,8 @@ type statements struct {
 	snapshotNamed, snapshotLast, snapshotNames            *sql.Stmt // read
 	stacks                                                *sql.Stmt // read
 	addEvent, knowLayers                                  *sql.Stmt // write
-	events, eventsOfOwner, eventsOfBox                    *sql.Stmt // read
+	pruneBoxEvents, pruneOwnerEvents, pruneEvents         *sql.Stmt // write
+	events, eventsOfOwner, eventsOfBox, lastEvent         *sql.Stmt // read
 	saveConn, loseConns, pruneBox, pruneOwner, pruneConns *sql.Stmt // write
 	conns, connsOfOwner, connsOfBox                       *sql.Stmt // read
 	races                                                 raceStatements
@@ -92,15 +93,20 @@ const (
 	sqlTemplate       = `SELECT record FROM templates WHERE owner_uid = ? AND name = ?`
 	sqlTemplates      = `SELECT record FROM templates WHERE ?1 = -1 OR owner_uid = ?1 ORDER BY created, rowid`
 
-	sqlAddEvent = `INSERT INTO events (owner_uid, box, record) VALUES (?, ?, ?) RETURNING id`
-	// The latest so many of those after an id, and those oldest first.
-	sqlEvents = `SELECT id, record FROM
-		(SELECT id, record FROM events WHERE id > ?1 ORDER BY id DESC LIMIT ?2) ORDER BY id`
-	sqlEventsOfOwner = `SELECT id, record FROM
-		(SELECT id, record FROM events WHERE owner_uid = ?3 AND id > ?1 ORDER BY id DESC LIMIT ?2) ORDER BY id`
-	sqlEventsOfBox = `SELECT id, record FROM
-		(SELECT id, record FROM events WHERE box = ?3 AND id > ?1 AND (?4 = -1 OR +owner_uid = ?4)
-		ORDER BY id DESC LIMIT ?2) ORDER BY id`
+	sqlAddEvent      = `INSERT INTO events (owner_uid, box, time, record) VALUES (?, ?, ?, ?) RETURNING id`
+	sqlEvents        = `SELECT id, record FROM events WHERE id > ?1 ORDER BY id LIMIT (SELECT ?2)`
+	sqlEventsOfOwner = `SELECT id, record FROM events WHERE owner_uid = ?3 AND id > ?1 ORDER BY id LIMIT (SELECT ?2)`
+	sqlEventsOfBox   = `SELECT id, record FROM events WHERE box = ?3 AND id > ?1 AND (?4 = -1 OR +owner_uid = ?4)
+		ORDER BY id LIMIT (SELECT ?2)`
+	// Also of those that are gone: ids go on from there.
+	sqlLastEvent      = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'`
+	sqlPruneBoxEvents = `DELETE FROM events WHERE box = ?1 AND id <=
+		(SELECT id FROM events WHERE box = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`
+	sqlPruneOwnerEvents = `DELETE FROM events WHERE owner_uid = ?1 AND id <=
+		(SELECT id FROM events WHERE owner_uid = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`
+	// Ids and times go the same way, but for a clock that was set: the first that
+	// is young enough, and all after it, stay.
+	sqlPruneEvents = `DELETE FROM events WHERE id < coalesce((SELECT min(id) FROM events WHERE time >= ?1), 0)`
 
 	sqlSaveConn = `INSERT INTO conns (id, owner_uid, box, state, time, record) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET state = excluded.state, record = excluded.record`
@@ -156,8 +162,12 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 		{&s.template, read, sqlTemplate},
 		{&s.templates, read, sqlTemplates},
 		{&s.addEvent, write, sqlAddEvent},
+		{&s.pruneBoxEvents, write, sqlPruneBoxEvents},
+		{&s.pruneOwnerEvents, write, sqlPruneOwnerEvents},
+		{&s.pruneEvents, write, sqlPruneEvents},
 		{&s.knowLayers, write, sqlKnowLayers},
 		{&s.events, read, sqlEvents},
+		{&s.lastEvent, read, sqlLastEvent},
 		{&s.eventsOfOwner, read, sqlEventsOfOwner},
 		{&s.eventsOfBox, read, sqlEventsOfBox},
 		{&s.saveConn, write, sqlSaveConn},
@@ -187,7 +197,7 @@ func (s *statements) close() error {
 		s.addSnapshot, s.updateSnapshot, s.deleteSnapshot, s.snapshots, s.snapshotsOf,
 		s.snapshotNamed, s.snapshotLast, s.snapshotNames, s.stacks,
 		s.addTemplate, s.updateTemplate, s.deleteTemplate, s.template, s.templates,
-		s.addEvent, s.knowLayers, s.events, s.eventsOfOwner, s.eventsOfBox,
+		s.addEvent, s.pruneBoxEvents, s.pruneOwnerEvents, s.pruneEvents, s.knowLayers, s.events, s.eventsOfOwner, s.eventsOfBox, s.lastEvent,
 		s.saveConn, s.loseConns, s.pruneBox, s.pruneOwner, s.pruneConns, s.conns, s.connsOfOwner, s.connsOfBox,
 	}...) {
 		if stmt != nil {

@@ -12,36 +12,36 @@ import (
 )
 
 // AddTemplate implements [forkbox.Ledger].
-func (l *SQLite) AddTemplate(ctx context.Context, t forkbox.Template) error {
+func (l *SQLite) AddTemplate(ctx context.Context, t forkbox.Template, tell ...forkbox.Event) error {
 	const op = "record template"
 	record, err := json.Marshal(t)
 	if err != nil {
 		return failed(op, err)
 	}
-	_, err = l.stmts.addTemplate.ExecContext(steady(ctx), t.ID, t.Owner.UID, t.Name, t.Created.UnixNano(), string(record))
+	_, err = l.exec(ctx, l.stmts.addTemplate, tell, t.ID, t.Owner.UID, t.Name, t.Created.UnixNano(), string(record))
 	return templateError(op, t, err)
 }
 
 // UpdateTemplate implements [forkbox.Ledger].
-func (l *SQLite) UpdateTemplate(ctx context.Context, t forkbox.Template) error {
+func (l *SQLite) UpdateTemplate(ctx context.Context, t forkbox.Template, tell ...forkbox.Event) error {
 	const op = "record template"
 	record, err := json.Marshal(t)
 	if err != nil {
 		return failed(op, err)
 	}
-	res, err := l.stmts.updateTemplate.ExecContext(steady(ctx), t.Name, string(record), t.ID)
+	n, err := l.exec(ctx, l.stmts.updateTemplate, tell, t.Name, string(record), t.ID)
 	if err != nil {
 		return templateError(op, t, err)
 	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return noTemplate(op, t.Name, err)
+	if n == 0 {
+		return noTemplate(op, t.Name, nil)
 	}
 	return nil
 }
 
 // DeleteTemplate implements [forkbox.Ledger].
-func (l *SQLite) DeleteTemplate(ctx context.Context, id string) error {
-	_, err := l.stmts.deleteTemplate.ExecContext(steady(ctx), id)
+func (l *SQLite) DeleteTemplate(ctx context.Context, id string, tell ...forkbox.Event) error {
+	_, err := l.exec(ctx, l.stmts.deleteTemplate, tell, id)
 	return failed("forget template", err)
 }
 

@@ -228,10 +228,10 @@ func (s *Script) Inherit(fd int) {
 
 // Exec executes the program behind the open file fd.
 func (s *Script) Exec(fd int, argv, env []string) {
-	s.Do("execute init", unix.SYS_EXECVEAT, fd, "", s.vector(argv), s.vector(env), unix.AT_EMPTY_PATH)
+	s.Do("execute init", unix.SYS_EXECVEAT, fd, "", vector(argv), vector(env), unix.AT_EMPTY_PATH)
 }
 
-func (s *Script) vector(list []string) []*byte {
+func vector(list []string) []*byte {
 	v := make([]*byte, 0, len(list)+1)
 	for _, str := range list {
 		p, err := syscall.BytePtrFromString(str)

@@ -14,9 +14,9 @@ import (
 //
 //go:norace
 //go:nosplit
-func cloneChild(flags uintptr, pidfd *int32, status uintptr, s *Script) (uintptr, syscall.Errno) {
-	top := uintptr(unsafe.Pointer(&s.stack[0])) + childStack
-	r := cloneVM(flags|unix.CLONE_VM, top&^15, uintptr(unsafe.Pointer(pidfd)), s, status)
+func cloneChild(flags uintptr, pidfd *int32, status uintptr, p *player) (uintptr, syscall.Errno) {
+	top := uintptr(unsafe.Pointer(&p.stack[0])) + childStack
+	r := cloneVM(flags|unix.CLONE_VM, top&^15, uintptr(unsafe.Pointer(pidfd)), p, status)
 	if r > ^uintptr(4095) {
 		return 0, syscall.Errno(-r)
 	}
@@ -29,4 +29,4 @@ var _ = playAndExit // cloneVM calls it
 // which it calls playAndExit. It returns only in the parent.
 //
 //go:noescape
-func cloneVM(flags, stack, pidfd uintptr, s *Script, status uintptr) uintptr
+func cloneVM(flags, stack, pidfd uintptr, p *player, status uintptr) uintptr

@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// func cloneVM(flags, stack, pidfd uintptr, s *Script, status uintptr) uintptr
+// func cloneVM(flags, stack, pidfd uintptr, p *player, status uintptr) uintptr
 //
 // R12 and R13 survive the system call: they carry the arguments of playAndExit
 // over to the child's own stack.
@@ -10,7 +10,7 @@ TEXT ·cloneVM(SB), NOSPLIT, $0-48
 	MOVQ pidfd+16(FP), DX
 	XORQ R10, R10
 	XORQ R8, R8
-	MOVQ s+24(FP), R12
+	MOVQ p+24(FP), R12
 	MOVQ status+32(FP), R13
 	MOVQ $56, AX // clone
 	SYSCALL

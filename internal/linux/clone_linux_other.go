@@ -14,10 +14,10 @@ import (
 //
 //go:norace
 //go:nosplit
-func cloneChild(flags uintptr, pidfd *int32, status uintptr, s *Script) (uintptr, syscall.Errno) {
+func cloneChild(flags uintptr, pidfd *int32, status uintptr, p *player) (uintptr, syscall.Errno) {
 	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, flags, 0, uintptr(unsafe.Pointer(pidfd)), 0, 0, 0)
 	if errno == 0 && pid == 0 {
-		playAndExit(s, status)
+		playAndExit(p, status)
 	}
 	return pid, errno
 }

@@ -1,6 +1,8 @@
 package linux
 
 import (
+	"math"
+	"slices"
 	"syscall"
 	"unsafe"
 
@@ -17,6 +19,46 @@ func beforeFork()
 //go:linkname afterFork syscall.runtime_AfterFork
 func afterFork()
 
+// player makes the calls of a script in the child, which can neither allocate nor
+// lock: all that it uses is in here.
+type player struct {
+	prelude  []step // closes what the child should not hold
+	steps    []step
+	regs     [maxRegs]uintptr
+	report   report
+	defaults [32]byte // a signal's default action, and an empty mask: zeros
+	stack    []byte
+}
+
+// report is what the child writes when a step fails. The layout is fixed.
+type report struct {
+	index uint32
+	errno uint32
+	fatal uint32
+	size  uint32
+	text  [256]byte
+}
+
+const reportHead = 16
+
+// prepare gives the player what it plays. A child whose script keeps some
+// descriptors closes all others first.
+func (p *player) prepare(steps []step, keepFD []int, status int) {
+	p.steps, p.stack = steps, make([]byte, childStack)
+	if len(keepFD) == 0 {
+		return
+	}
+	keep := append([]int{0, 1, 2, status}, keepFD...)
+	slices.Sort(keep)
+	next := 0
+	for _, fd := range append(keep, math.MaxInt32) {
+		if fd > next {
+			p.prelude = append(p.prelude, step{nr: unix.SYS_CLOSE_RANGE, args: [6]uintptr{uintptr(next), uintptr(fd - 1)}})
+		}
+		next = max(next, fd+1)
+	}
+}
+
 // childStack is what the child plays the script on.
 const childStack = 64 << 10
 
@@ -25,10 +67,9 @@ const childStack = 64 << 10
 //
 //go:norace
 //go:noinline
-func fork(flags uintptr, pidfd *int32, status uintptr, s *Script) (pid uintptr, errno syscall.Errno) {
-	s.stack = make([]byte, childStack)
+func fork(flags uintptr, pidfd *int32, status uintptr, p *player) (pid uintptr, errno syscall.Errno) {
 	beforeFork()
-	pid, errno = cloneChild(flags, pidfd, status, s)
+	pid, errno = cloneChild(flags, pidfd, status, p)
 	afterFork()
 	return pid, errno
 }
@@ -39,13 +80,13 @@ func fork(flags uintptr, pidfd *int32, status uintptr, s *Script) (pid uintptr, 
 //
 //go:norace
 //go:nosplit
-func playAndExit(s *Script, status uintptr) {
+func playAndExit(p *player, status uintptr) {
 	for sig := uintptr(1); sig <= 64; sig++ {
-		syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&s.defaults)), 0, 8, 0, 0)
+		syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&p.defaults)), 0, 8, 0, 0)
 	}
 	const setMask = 2
-	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&s.defaults)), 0, 8, 0, 0)
-	s.play(status)
+	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&p.defaults)), 0, 8, 0, 0)
+	p.play(status)
 	for {
 		syscall.RawSyscall(unix.SYS_EXIT_GROUP, 1, 0, 0)
 	}
@@ -53,17 +94,17 @@ func playAndExit(s *Script, status uintptr) {
 
 //go:norace
 //go:nosplit
-func (s *Script) play(status uintptr) {
-	for i := range s.prelude {
-		a := &s.prelude[i].args
-		syscall.RawSyscall(s.prelude[i].nr, a[0], a[1], a[2])
+func (p *player) play(status uintptr) {
+	for i := range p.prelude {
+		a := &p.prelude[i].args
+		syscall.RawSyscall(p.prelude[i].nr, a[0], a[1], a[2])
 	}
-	for i := 0; i < len(s.steps); i++ {
-		st := &s.steps[i]
+	for i := 0; i < len(p.steps); i++ {
+		st := &p.steps[i]
 		a := &st.args
 		for j := range st.from {
 			if st.from[j] >= 0 {
-				a[j] = s.regs[st.from[j]]
+				a[j] = p.regs[st.from[j]]
 			}
 		}
 		r, _, errno := syscall.RawSyscall6(st.nr, a[0], a[1], a[2], a[3], a[4], a[5])
@@ -75,10 +116,10 @@ func (s *Script) play(status uintptr) {
 			i += st.past
 		}
 		if errno == 0 {
-			s.regs[st.save] = r
+			p.regs[st.save] = r
 			continue
 		}
-		s.tell(status, i, errno, st)
+		p.tell(status, i, errno, st)
 		if st.skip == 0 {
 			return
 		}
@@ -88,17 +129,17 @@ func (s *Script) play(status uintptr) {
 
 //go:norace
 //go:nosplit
-func (s *Script) tell(status uintptr, i int, errno syscall.Errno, st *step) {
-	p := &s.report
-	p.index, p.errno, p.fatal, p.size = uint32(i), uint32(errno), 0, 0
+func (p *player) tell(status uintptr, i int, errno syscall.Errno, st *step) {
+	r := &p.report
+	r.index, r.errno, r.fatal, r.size = uint32(i), uint32(errno), 0, 0
 	if st.skip == 0 {
-		p.fatal = 1
+		r.fatal = 1
 	}
 	if st.log >= 0 {
-		n, _, e := syscall.RawSyscall(unix.SYS_READ, s.regs[st.log], uintptr(unsafe.Pointer(&p.text[0])), uintptr(len(p.text)))
+		n, _, e := syscall.RawSyscall(unix.SYS_READ, p.regs[st.log], uintptr(unsafe.Pointer(&r.text[0])), uintptr(len(r.text)))
 		if e == 0 {
-			p.size = uint32(n)
+			r.size = uint32(n)
 		}
 	}
-	syscall.RawSyscall(unix.SYS_WRITE, status, uintptr(unsafe.Pointer(p)), unsafe.Sizeof(*p))
+	syscall.RawSyscall(unix.SYS_WRITE, status, uintptr(unsafe.Pointer(r)), unsafe.Sizeof(*r))
 }

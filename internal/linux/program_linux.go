@@ -88,8 +88,8 @@ const StepShell = "execute the shell"
 // execvp.
 func (s *Script) Run(path string, argv, env []string) {
 	const shell = "/bin/sh"
-	variables := s.vector(env)
-	s.Do(StepExec, unix.SYS_EXECVE, path, s.vector(argv), variables)
+	variables := vector(env)
+	s.Do(StepExec, unix.SYS_EXECVE, path, vector(argv), variables)
 	s.Okay(unix.ENOEXEC)
-	s.Do(StepShell, unix.SYS_EXECVE, shell, s.vector(append([]string{shell, path}, argv[1:]...)), variables)
+	s.Do(StepShell, unix.SYS_EXECVE, shell, vector(append([]string{shell, path}, argv[1:]...)), variables)
 }

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -28,20 +26,18 @@ import (
 // stack. So the parent prepares every argument and the child only plays the
 // list.
 type Script struct {
-	prelude []step // closes what the child should not hold
-	steps   []step
-	keep    []any    // what the steps point to
-	what    []string // for people: what each step does
-	regs    [maxRegs]uintptr
-	used    Reg
-	keepFD  []int // descriptors that the child does not close
-	above   int   // files are placed below this number
-	log     Reg   // the fs context whose messages explain a failure
-	report  report
-
-	defaults [32]byte // a signal's default action, and an empty mask: zeros
-	stack    []byte   // the child's
+	steps  []step
+	what   []string  // for people: what each step does
+	args   arguments // what the steps point to
+	used   Reg
+	keepFD []int  // descriptors that the child does not close
+	above  int    // files are placed below this number
+	log    Reg    // the fs context whose messages explain a failure
+	player player // who plays it
 }
+
+// arguments keeps what the steps of a script point to for as long as they do.
+type arguments struct{ kept []any }
 
 // Reg holds the result of a step for later steps.
 type Reg int8
@@ -63,17 +59,6 @@ type step struct {
 	skip  int           // where to go on after an error; 0 ends the child
 }
 
-// report is what the child writes when a step fails. The layout is fixed.
-type report struct {
-	index uint32
-	errno uint32
-	fatal uint32
-	size  uint32
-	text  [256]byte
-}
-
-const reportHead = 16
-
 // NewScript returns an empty script.
 func NewScript() *Script { return &Script{log: noReg} }
 
@@ -85,14 +70,16 @@ func (s *Script) Do(what string, nr uintptr, args ...any) Reg {
 		s.used++
 	}
 	for i, a := range args {
-		st.args[i], st.from[i] = s.arg(a)
+		st.args[i], st.from[i] = s.args.put(a)
 	}
 	s.steps = append(s.steps, st)
 	s.what = append(s.what, what)
 	return st.save
 }
 
-func (s *Script) arg(a any) (uintptr, Reg) {
+// put keeps an argument, and says what the step has: its value, or the register
+// that it comes from.
+func (k *arguments) put(a any) (uintptr, Reg) {
 	switch a := a.(type) {
 	case int:
 		return uintptr(a), noReg
@@ -104,24 +91,24 @@ func (s *Script) arg(a any) (uintptr, Reg) {
 		return 0, a
 	case string:
 		b := append([]byte(a), 0)
-		return s.pointer(b, unsafe.Pointer(&b[0])), noReg
+		return k.pointer(b, unsafe.Pointer(&b[0])), noReg
 	case []byte:
 		if len(a) == 0 {
 			return 0, noReg
 		}
-		return s.pointer(a, unsafe.Pointer(&a[0])), noReg
+		return k.pointer(a, unsafe.Pointer(&a[0])), noReg
 	case *unix.MountAttr:
-		return s.pointer(a, unsafe.Pointer(a)), noReg
+		return k.pointer(a, unsafe.Pointer(a)), noReg
 	case *unix.Rlimit:
-		return s.pointer(a, unsafe.Pointer(a)), noReg
+		return k.pointer(a, unsafe.Pointer(a)), noReg
 	case []*byte:
-		return s.pointer(a, unsafe.Pointer(&a[0])), noReg
+		return k.pointer(a, unsafe.Pointer(&a[0])), noReg
 	}
 	panic(fmt.Sprintf("script argument of type %T", a))
 }
 
-func (s *Script) pointer(keep any, p unsafe.Pointer) uintptr {
-	s.keep = append(s.keep, keep)
+func (k *arguments) pointer(keep any, p unsafe.Pointer) uintptr {
+	k.kept = append(k.kept, keep)
 	return uintptr(p)
 }
 
@@ -174,21 +161,6 @@ type Child struct {
 // pass on what the process that started the daemon left open.
 func (s *Script) Keep(fds ...int) { s.keepFD = append(s.keepFD, fds...) }
 
-func (s *Script) closeOthers(status int) {
-	if len(s.keepFD) == 0 {
-		return
-	}
-	keep := append([]int{0, 1, 2, status}, s.keepFD...)
-	slices.Sort(keep)
-	next := 0
-	for _, fd := range append(keep, math.MaxInt32) {
-		if fd > next {
-			s.prelude = append(s.prelude, step{nr: unix.SYS_CLOSE_RANGE, args: [6]uintptr{uintptr(next), uintptr(fd - 1)}})
-		}
-		next = max(next, fd+1)
-	}
-}
-
 // Fork starts a child in new namespaces that plays the script. The last step
 // should be an Exec: a script that ends without one ends the child.
 func (s *Script) Fork(flags uintptr) (*Child, error) {
@@ -208,11 +180,11 @@ func (s *Script) Fork(flags uintptr) (*Child, error) {
 		defer unix.Close(high)
 		statusFD = uintptr(high)
 	}
-	s.closeOthers(int(statusFD))
+	s.player.prepare(s.steps, s.keepFD, int(statusFD))
 	// No one may open a file between our clone and the child's exec without
 	// close-on-exec; the lock is the one os/exec takes too.
 	syscall.ForkLock.Lock()
-	pid, errno := fork(flags|unix.CLONE_PIDFD|uintptr(unix.SIGCHLD), &pidfd, statusFD, s)
+	pid, errno := fork(flags|unix.CLONE_PIDFD|uintptr(unix.SIGCHLD), &pidfd, statusFD, &s.player)
 	syscall.ForkLock.Unlock()
 	runtime.KeepAlive(s)
 	if errno != 0 {

@@ -20,6 +20,7 @@ type boxGate struct {
 	id     string
 	egress *gate.Gate
 
+	update sync.Mutex // held by who changes these
 	box    atomic.Pointer[forkbox.Box]
 	policy atomic.Pointer[rules.Policy]
 
@@ -44,7 +45,7 @@ func (h *House) open(ctx context.Context, box forkbox.Box, inst forkbox.Networke
 	g.policy.Store(policy)
 	config := gate.Config{
 		Box: box, Device: device, Policy: policy, Resolver: h.Resolver,
-		Record: hears.Record, NextID: hears.NextID, Holder: inst.Holder,
+		Record: hears.Record, NextID: hears.NextID, Holder: inst.Holder, Decided: h.decided.count,
 		Intercept: g.intercept, Limits: limitsOf(box),
 	}
 	if box.Network.Team != "" && hears.Mates != nil {
@@ -83,6 +84,19 @@ func limitsOf(box forkbox.Box) gate.Limits {
 
 // Update has a changed network hold from now on.
 func (g *boxGate) Update(box forkbox.Box) error {
+	g.update.Lock()
+	defer g.update.Unlock()
+	return g.set(box)
+}
+
+// reconsider has the terms of now hold.
+func (g *boxGate) reconsider() error {
+	g.update.Lock()
+	defer g.update.Unlock()
+	return g.set(*g.box.Load())
+}
+
+func (g *boxGate) set(box forkbox.Box) error {
 	policy, err := g.house.policy(box)
 	if err != nil {
 		return err

@@ -6,10 +6,12 @@ package network
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/miekg/dns"
 
@@ -24,37 +26,84 @@ type Config struct {
 	// Dir keeps the keys of boxes' certificate authorities.
 	Dir   string
 	Vault *vault.Vault
-	// Default is the network of boxes for which none was asked; Floor has to
-	// allow what any box reaches; Host is the rest of the configuration.
-	Default forkbox.Net
-	Floor   []forkbox.NetRule
-	Host    rules.Host
+	Terms
 	// Own are the addresses of the host's interfaces.
 	Own      func() []netip.Addr
 	Resolver *gate.Resolver
 	Log      *slog.Logger
 }
 
+// Terms are what the host says of the networks of boxes, as long as it says
+// nothing else.
+type Terms struct {
+	// Default is the network of boxes for which none was asked; Floor has to
+	// allow what any box reaches; Host is the rest of the configuration.
+	Default forkbox.Net
+	Floor   []forkbox.NetRule
+	Host    rules.Host
+}
+
 // House has the gates of all running boxes.
 type House struct {
 	Config
+	terms atomic.Pointer[Terms] // those of now; Config has the first
 	mu    sync.Mutex
 	gates map[string]*boxGate // by box id
+
+	decided decisions
+}
+
+// decisions counts what gates allowed and what they refused.
+type decisions struct{ allowed, refused atomic.Uint64 }
+
+func (d *decisions) count(allowed bool) {
+	if allowed {
+		d.allowed.Add(1)
+	} else {
+		d.refused.Add(1)
+	}
+}
+
+// Decisions are how many attempts of all boxes were allowed, and how many were
+// refused.
+func (h *House) Decisions() (allowed, refused uint64) {
+	return h.decided.allowed.Load(), h.decided.refused.Load()
 }
 
 // New makes a house without any.
-func New(c Config) *House { return &House{Config: c, gates: map[string]*boxGate{}} }
+func New(c Config) *House {
+	h := &House{Config: c, gates: map[string]*boxGate{}}
+	h.terms.Store(&c.Terms)
+	return h
+}
+
+// Reconfigure has other terms hold from now on, also for boxes that run. A gate
+// that cannot have them is closed: what the new floor forbids must not stay
+// open.
+func (h *House) Reconfigure(t Terms) {
+	h.terms.Store(&t)
+	h.mu.Lock()
+	gates := slices.Collect(maps.Values(h.gates))
+	h.mu.Unlock()
+	for _, g := range gates {
+		if err := g.reconsider(); err != nil {
+			h.Log.Error("a box has no network any more: the new floor cannot hold for it", "box", g.id, "error", err)
+			_ = g.Close()
+		}
+	}
+}
 
 // Resolve makes of what was asked for what holds.
 func (h *House) Resolve(_ forkbox.Owner, asked string, wish forkbox.NetWish) (forkbox.Net, forkbox.Network, error) {
+	terms := h.terms.Load()
 	if asked == "" {
-		asked = string(h.Default)
+		asked = string(terms.Default)
 	}
 	switch mode := forkbox.Net(asked); mode {
 	case forkbox.NetNone, forkbox.NetHost:
 		return mode, forkbox.Network{}, nil
 	}
-	n, err := rules.Resolve(wish, h.Host)
+	n, err := rules.Resolve(wish, terms.Host)
 	if err != nil {
 		return "", forkbox.Network{}, err
 	}
@@ -71,20 +120,27 @@ func (h *House) policy(box forkbox.Box) (*rules.Policy, error) {
 		return nil, err
 	}
 	n := box.Network
-	return rules.New(n.Rules, h.Floor, rules.Options{
+	return rules.New(n.Rules, h.terms.Load().Floor, rules.Options{
 		Box: box.Name, HostPorts: n.HostPorts, Own: h.Own, Terminate: slices.Concat(n.Terminate, bound), Pinned: n.Pinned,
 	})
 }
 
 // Open opens the gate of a box.
 func (h *House) Open(ctx context.Context, box forkbox.Box, inst forkbox.Networked, hears forkbox.Hears) (forkbox.Gate, error) {
+	under := h.terms.Load()
 	g, err := h.open(ctx, box, inst, hears)
 	if err != nil {
 		return nil, forkbox.Wrap("open the box's gate", err)
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.gates[box.ID] = g
+	h.mu.Unlock()
+	if h.terms.Load() != under { // they changed before the gate could be found
+		if err := g.reconsider(); err != nil {
+			_ = g.Close()
+			return nil, forkbox.Wrap("open the box's gate", err)
+		}
+	}
 	return g, nil
 }
 

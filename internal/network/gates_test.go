@@ -25,7 +25,7 @@ func house(t *testing.T, floor ...forkbox.NetRule) *House {
 	hosts := filepath.Join(dir, "hosts")
 	must(t, os.WriteFile(hosts, []byte("203.0.113.5 good.example.com api.example.com\n10.0.0.9 inner.example.com\n192.0.2.77 own.example.com\n"), 0o644))
 	return New(Config{
-		Dir: filepath.Join(dir, "ca"), Vault: v, Default: forkbox.NetPolicy, Floor: floor,
+		Dir: filepath.Join(dir, "ca"), Vault: v, Terms: Terms{Default: forkbox.NetPolicy, Floor: floor},
 		Own:      func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.77")} },
 		Resolver: gate.NewResolver(gate.ResolverConfig{Hosts: hosts, Servers: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:1")}}),
 		Log:      slog.New(slog.DiscardHandler),

@@ -36,7 +36,7 @@ func (h *House) Prepare(box *forkbox.Box) error {
 	}
 	rules := box.Network.Rules
 	if box.State != forkbox.Running { // which a floor that came later does not keep from being changed
-		rules = slices.Concat(rules, h.Floor)
+		rules = slices.Concat(rules, h.terms.Load().Floor)
 	}
 	if box.Network.CA != "" || !ends(box.Network, rules) {
 		return nil

@@ -24,7 +24,11 @@ var fine = Verdict{OK: true}
 // for first.
 func (c Config) Admit(load hostload.Load, now Committed, want Want) Verdict {
 	verdict := fine
-	for _, check := range c.checks(want) {
+	checks := c.checks(want)
+	if c.Above != nil {
+		checks = append(checks, c.Above.checks(want)...)
+	}
+	for _, check := range checks {
 		v := check(load, now, want)
 		if !v.OK && !v.Wait {
 			return v

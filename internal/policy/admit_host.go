@@ -104,6 +104,22 @@ func left(words string, free, keep, total int64) Verdict {
 	}
 }
 
+// KeptMemory and KeptDisk are what the host keeps for itself of so many bytes.
+func (c Config) KeptMemory(total int64) int64 {
+	return c.kept(func(r Reserve) int64 { return r.Memory.Of(total) })
+}
+
+func (c Config) KeptDisk(total int64) int64 {
+	return c.kept(func(r Reserve) int64 { return r.Disk.Of(total) })
+}
+
+func (c Config) kept(of func(Reserve) int64) int64 {
+	if c.Above != nil {
+		return max(of(c.Reserve), c.Above.kept(of))
+	}
+	return of(c.Reserve)
+}
+
 // pressure does not count against a box that is alone: no other box will end and
 // make the host idle, and an owner who wants to look what their only box is doing
 // to the host must get in.
@@ -132,8 +148,11 @@ func waitedFor(what string) string {
 // kernel does not measure.
 func (c Config) Unmeasured(load hostload.Load) []string {
 	var all []string
+	if c.Above != nil {
+		all = c.Above.Unmeasured(load)
+	}
 	for _, what := range slices.Sorted(maps.Keys(c.Admission.Pressure)) {
-		if _, measured := load.Pressure[what]; !measured {
+		if _, measured := load.Pressure[what]; !measured && !slices.Contains(all, what) {
 			all = append(all, what)
 		}
 	}

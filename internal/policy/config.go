@@ -20,6 +20,10 @@ type Config struct {
 	Admission Admission
 	Reserve   Reserve
 	Network   Network
+	// Above is what a file says that this configuration may not go beyond,
+	// beginning with [Nothing]: its floors, quotas, admission and reserve hold
+	// as well. It is nil where there is none.
+	Above *Config
 }
 
 // User is what one person's boxes may use: each of them, and all together.
@@ -58,6 +62,11 @@ type Admission struct {
 
 // Reserve is what the host keeps for itself.
 type Reserve struct{ Memory, Disk Share }
+
+// Nothing is a configuration that limits nothing.
+func Nothing() Config {
+	return Config{Limits: forkbox.Limits{}, Defaults: forkbox.Limits{}, Users: map[string]User{}, Admission: Admission{Pressure: map[string]float64{}}}
+}
 
 // Builtin is the configuration of a host that has none. It has to do for a
 // laptop of two cores and for a server of sixty-four, so it limits only what

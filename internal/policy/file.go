@@ -4,41 +4,17 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/forkbox/forkbox"
 )
-
-// configEnv names a file that is read instead of the usual one.
-const configEnv = "FORKBOX_CONFIG"
 
 // mostText is how long a file may be. A configuration is a page; what is
 // longer is a mistake, or made to keep the daemon busy.
 const mostText = 64 << 10
 
-// DefaultPath is where the daemon's configuration is: FORKBOX_CONFIG if that is
-// set, else /etc/forkbox/config.yaml for root, and for other users
-// forkbox/config.yaml in XDG_CONFIG_HOME or ~/.config. It is empty where there
-// is no home either.
-func DefaultPath(root bool) string {
-	if named := os.Getenv(configEnv); named != "" {
-		return named
-	}
-	if root {
-		return "/etc/forkbox/config.yaml"
-	}
-	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "forkbox/config.yaml")
-	}
-	if home := os.Getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".config/forkbox/config.yaml")
-	}
-	return ""
-}
-
-// readTrusted reads a file that no other user can have written. The checks are
+// ReadTrusted reads a file that no other user can have written. The checks are
 // made on what was opened: a path could be exchanged in between.
-func readTrusted(file string) ([]byte, error) {
+func ReadTrusted(file string) ([]byte, error) {
 	link, err := os.Lstat(file)
 	if err != nil {
 		return nil, err

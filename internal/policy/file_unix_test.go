@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,51 +29,6 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestDefaultPath(t *testing.T) {
-	t.Setenv("HOME", "/home/x")
-	for _, c := range []struct {
-		root           bool
-		env, xdg, want string
-	}{
-		{true, "", "/xdg", "/etc/forkbox/config.yaml"},
-		{false, "", "/xdg", "/xdg/forkbox/config.yaml"},
-		{false, "", "", "/home/x/.config/forkbox/config.yaml"},
-		{false, "", "relative", "/home/x/.config/forkbox/config.yaml"},
-		{true, "/mine.yaml", "/xdg", "/mine.yaml"},
-		{false, "/mine.yaml", "/xdg", "/mine.yaml"},
-	} {
-		t.Setenv("FORKBOX_CONFIG", c.env)
-		t.Setenv("XDG_CONFIG_HOME", c.xdg)
-		if got := DefaultPath(c.root); got != c.want {
-			t.Errorf("%+v: %s", c, got)
-		}
-	}
-}
-
-// TestLoadMissing: no file is no mistake, unless the user named it: a floor
-// that cannot be found is not a floor that may be left out.
-func TestLoadMissing(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "config.yaml")
-	t.Setenv("FORKBOX_CONFIG", "")
-	for _, path := range []string{"", file} {
-		if c, err := Load(path); err != nil || !reflect.DeepEqual(c, Builtin()) {
-			t.Errorf("%q: %+v, %v", path, c, err)
-		}
-	}
-	t.Setenv("FORKBOX_CONFIG", file)
-	if c, err := Load(DefaultPath(true)); forkbox.CodeOf(err) != forkbox.NotFound {
-		t.Errorf("%+v, %v", c, err)
-	}
-	put(t, file, "limits: {memory: 1g}\n")
-	if c, err := Load(DefaultPath(true)); err != nil || c.Limits[forkbox.Memory] != 1<<30 {
-		t.Errorf("%+v, %v", c, err)
-	}
-	t.Setenv("FORKBOX_CONFIG", "config.yaml")
-	if c, err := Load(DefaultPath(true)); forkbox.CodeOf(err) != forkbox.Invalid {
-		t.Errorf("%+v, %v", c, err)
 	}
 }
 
@@ -106,7 +60,7 @@ func TestUntrusted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "x.yaml")
 			c.make(t, file)
-			if _, err := Load(file); forkbox.CodeOf(err) != c.code || !strings.HasPrefix(err.Error(), "cannot read "+file+": ") {
+			if _, err := ReadTrusted(file); forkbox.CodeOf(err) != c.code || !strings.HasPrefix(err.Error(), "cannot read "+file+": ") {
 				t.Errorf("the configuration: %v", err)
 			}
 			if _, err := LoadProject(file); forkbox.CodeOf(err) != c.code {

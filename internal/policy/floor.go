@@ -44,6 +44,10 @@ func (c Config) Floor(owner forkbox.Owner, r forkbox.Resource) (most int64, from
 	for _, u := range c.usersOf(owner) {
 		b = b.or(bound{u.most(r), fromUser})
 	}
+	if c.Above != nil {
+		most, from := c.Above.Floor(owner, r)
+		b = b.or(bound{most, from})
+	}
 	return b.value, b.from
 }
 

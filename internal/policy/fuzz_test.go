@@ -58,10 +58,10 @@ func FuzzProject(f *testing.F) {
 		if err != nil {
 			return
 		}
-		networkHolds(t, read.network)
-		policy, err := floor.Resolve(Request{Owner: alice, Wish: forkbox.Wish{Project: read.limits}, Holds: goodHost()})
+		networkHolds(t, read.Network)
+		policy, err := floor.Resolve(Request{Owner: alice, Wish: forkbox.Wish{Project: read.Limits}, Holds: goodHost()})
 		if err != nil {
-			t.Fatalf("%v was read and is refused: %v", read.limits, err)
+			t.Fatalf("%v was read and is refused: %v", read.Limits, err)
 		}
 		for r, rule := range policy {
 			if forkbox.Tighter(8<<20, rule.Value) {
@@ -73,14 +73,14 @@ func FuzzProject(f *testing.F) {
 
 // networkHolds: what was read is never the host's network, can be used where
 // the host's owner allows it, and opens nothing nearby where not.
-func networkHolds(t *testing.T, n projectNetwork) {
-	if n.mode != "" && n.mode != forkbox.NetNone && n.mode != forkbox.NetPolicy {
+func networkHolds(t *testing.T, n ProjectNetwork) {
+	if n.Mode != "" && n.Mode != forkbox.NetNone && n.Mode != forkbox.NetPolicy {
 		t.Fatalf("%+v", n)
 	}
-	if len(n.wish.Rules) > 900 {
+	if len(n.Wish.Rules) > 900 {
 		return // with the preset's there may be too many
 	}
-	wish := forkbox.NetWish{Project: &n.wish, ProjectFile: "forkbox.yaml"}
+	wish := forkbox.NetWish{Project: &n.Wish, ProjectFile: "forkbox.yaml"}
 	if _, err := rules.Resolve(wish, rules.Host{Project: rules.Project{HostPorts: true, Secrets: true, Private: true}}); err != nil {
 		t.Fatalf("%+v was read and is refused: %v", n, err)
 	}

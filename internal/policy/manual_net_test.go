@@ -34,7 +34,7 @@ func TestNetworkManualFiles(t *testing.T) {
 		head, _, _ := strings.Cut(text, "\n")
 		seen[head]++
 		if head == "# forkbox.yaml" {
-			if read, err := parseProject("forkbox.yaml", []byte(text)); err != nil || len(read.network.wish.Rules) == 0 {
+			if read, err := parseProject("forkbox.yaml", []byte(text)); err != nil || len(read.Network.Wish.Rules) == 0 {
 				t.Errorf("%s%+v, %v", text, read, err)
 			}
 			continue
@@ -62,7 +62,7 @@ func TestNetworkManualProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wish := forkbox.NetWish{Project: &read.network.wish, ProjectFile: "forkbox.yaml"}
+	wish := forkbox.NetWish{Project: &read.Network.Wish, ProjectFile: "forkbox.yaml"}
 	if _, err := rules.Resolve(wish, rules.Host{}); forkbox.CodeOf(err) != forkbox.Denied {
 		t.Error(err)
 	}

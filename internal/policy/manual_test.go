@@ -26,7 +26,7 @@ func TestManualFiles(t *testing.T) {
 		text := block[1]
 		if strings.HasPrefix(text, "# forkbox.yaml\n") {
 			projects++
-			if read, err := parseProject("forkbox.yaml", []byte(text)); err != nil || len(read.limits) == 0 {
+			if read, err := parseProject("forkbox.yaml", []byte(text)); err != nil || len(read.Limits) == 0 {
 				t.Errorf("%s%v, %v", text, read, err)
 			}
 			continue

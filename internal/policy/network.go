@@ -43,6 +43,7 @@ func (p page) network(into *Network) field {
 func (p page) floor(into *[]forkbox.NetRule) field {
 	return func(n *yaml.Node) error {
 		return p.fields(n, map[string]field{"rules": func(n *yaml.Node) error {
+			*into = nil
 			texts, err := p.rules(n)
 			if err == nil && len(texts) == 0 {
 				return p.malformed(n, "rules: there is none").Hint("leave \"floor\" out to have none; \"deny *\" allows nothing")
@@ -72,6 +73,7 @@ func (p page) rules(n *yaml.Node) ([]string, error) {
 // servers are addresses, with port 53 if they have none.
 func (p page) servers(into *[]netip.AddrPort) field {
 	return func(n *yaml.Node) error {
+		*into = nil
 		return p.items(n, "dns", func(item *yaml.Node, text string) error {
 			at, err := netip.ParseAddrPort(text)
 			if addr, bare := netip.ParseAddr(text); bare == nil {

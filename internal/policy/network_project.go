@@ -9,11 +9,11 @@ import (
 	"github.com/forkbox/forkbox/internal/network/rules"
 )
 
-// projectNetwork is what a project's file says of the network.
-type projectNetwork struct {
-	said bool // there is such a section
-	mode forkbox.Net
-	wish forkbox.NetWish
+// ProjectNetwork is what a project's file says of the network.
+type ProjectNetwork struct {
+	Said bool // there is such a section
+	Mode forkbox.Net
+	Wish forkbox.NetWish
 }
 
 // LoadProjectNet reads what a project's file says of the network: the mode, ""
@@ -21,18 +21,18 @@ type projectNetwork struct {
 // there is no such section. What is true of [LoadProject] is true of it.
 func LoadProjectNet(file string) (forkbox.Net, *forkbox.NetWish, error) {
 	read, err := loadProject(file)
-	if err != nil || !read.network.said {
+	if err != nil || !read.Network.Said {
 		return "", nil, err
 	}
-	return read.network.mode, &read.network.wish, nil
+	return read.Network.Mode, &read.Network.Wish, nil
 }
 
-// projectNetwork reads the section. Whether the project may have what it asks
+// networkWish reads the section. Whether the project may have what it asks
 // for is for the daemon to say.
-func (p page) projectNetwork(into *projectNetwork) field {
-	wish := &into.wish
+func (p page) networkWish(into *ProjectNetwork) field {
+	wish := &into.Wish
 	known := map[string]field{
-		"net":        p.mode(&into.mode),
+		"net":        p.mode(&into.Mode),
 		"preset":     p.preset(&wish.Preset),
 		"rules":      func(n *yaml.Node) (err error) { wish.Rules, err = p.rules(n); return err },
 		"host-ports": p.ports(&wish.HostPorts),
@@ -41,7 +41,7 @@ func (p page) projectNetwork(into *projectNetwork) field {
 		"pinned":     p.checked(&wish.Pinned, "pinned", checkHost),
 	}
 	return func(n *yaml.Node) error {
-		into.said = true
+		into.Said = true
 		return p.fields(n, known)
 	}
 }

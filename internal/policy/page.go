@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/network/rules"
+	"github.com/forkbox/forkbox/internal/spelling"
 	"github.com/forkbox/forkbox/internal/strictyaml"
 )
 
@@ -18,11 +20,7 @@ import (
 type page struct{ file string }
 
 func (p page) malformed(at *yaml.Node, format string, args ...any) *forkbox.Error {
-	err := forkbox.Errorf(forkbox.Invalid, "read "+p.file, format, args...)
-	if at.Line > 0 {
-		err.Why = "line " + itoa(at.Line) + ": " + err.Why
-	}
-	return err
+	return forkbox.Errorf(forkbox.Invalid, "read "+p.file, "%w", &strictyaml.Fault{Line: at.Line, Why: fmt.Sprintf(format, args...)})
 }
 
 // parse returns the page's topmost value, nil if there is nothing in it.
@@ -49,11 +47,18 @@ func (p page) fields(n *yaml.Node, known map[string]field) error {
 	return p.entries(n, func(key, value *yaml.Node) error {
 		read, ok := known[key.Value]
 		if !ok {
-			return p.malformed(key, "%q is not something it knows", key.Value).
-				Hint("the keys here are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return p.unknown(key, slices.Sorted(maps.Keys(known)))
 		}
 		return read(value)
 	})
+}
+
+func (p page) unknown(key *yaml.Node, known []string) error {
+	err := p.malformed(key, "%q is not something it knows", key.Value)
+	if near := spelling.Nearest(key.Value, known); near != "" {
+		err.Hint("did you mean %s?", near)
+	}
+	return err.Hint("the keys here are %s", strings.Join(known, ", "))
 }
 
 // entries calls each for what is in a mapping; no value at all is an empty one.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/forkbox/forkbox"
 )
 
@@ -42,32 +44,44 @@ func FindProject(dir string) (file string, ok bool) {
 // is whatever is not understood.
 func LoadProject(file string) (forkbox.Limits, error) {
 	read, err := loadProject(file)
-	return read.limits, err
+	return read.Limits, err
 }
 
-// project is what a project's file says.
-type project struct {
-	limits  forkbox.Limits
-	network projectNetwork
+// Project is what a project's file says.
+type Project struct {
+	Limits  forkbox.Limits
+	Network ProjectNetwork
 }
 
-func loadProject(file string) (project, error) {
-	text, err := readTrusted(file)
+// NoProject is what a file without a word says.
+func NoProject() Project { return Project{Limits: forkbox.Limits{}} }
+
+// Set reads the value of one key, such as network.rules, as a project's file
+// has it.
+func (r *Project) Set(file string, key []string, value *yaml.Node) error {
+	return r.read(page{file}, inMapping(key, value))
+}
+
+func (r *Project) read(p page, top *yaml.Node) error {
+	return p.fields(top, map[string]field{"limits": p.limits(r.Limits), "network": p.networkWish(&r.Network)})
+}
+
+func loadProject(file string) (Project, error) {
+	text, err := ReadTrusted(file)
 	if err != nil {
-		return project{}, forkbox.Wrap("read "+file, err)
+		return Project{}, forkbox.Wrap("read "+file, err)
 	}
 	return parseProject(file, text)
 }
 
-func parseProject(file string, text []byte) (project, error) {
-	p, read := page{file}, project{limits: forkbox.Limits{}}
+func parseProject(file string, text []byte) (Project, error) {
+	p, read := page{file}, NoProject()
 	top, err := p.parse(text)
 	if err != nil || top == nil {
 		return read, err
 	}
-	err = p.fields(top, map[string]field{"limits": p.limits(read.limits), "network": p.projectNetwork(&read.network)})
-	if err != nil {
-		return project{}, err
+	if err := read.read(p, top); err != nil {
+		return Project{}, err
 	}
 	return read, nil
 }

@@ -89,7 +89,7 @@ func mosts(c Config, r Request, res forkbox.Resource) (all []int64) {
 			all = append(all, v)
 		}
 	}
-	inherits := res == timeout || res == files || res == forkbox.Kept
+	inherits := perProcess(res)
 	if rule, has := r.Box[res]; r.Exec && has && !(inherits && rule.From == "default") {
 		all = append(all, rule.Value)
 	}
@@ -109,7 +109,7 @@ func checkNeverWider(t *rapid.T) {
 	for _, res := range forkbox.Resources {
 		rule, has := policy[res]
 		for _, most := range mosts(c, r, res) {
-			inherits := !r.Exec || res == timeout || res == files || res == forkbox.Kept
+			inherits := !r.Exec || perProcess(res)
 			if has && forkbox.Tighter(most, rule.Value) || !has && inherits && most != forkbox.Unlimited {
 				t.Fatalf("%s: %+v, and %d is the most", res, rule, most)
 			}

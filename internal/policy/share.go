@@ -63,3 +63,25 @@ func figure(bytes int64) string {
 func percent(f float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") + "%"
 }
+
+// String is the share as config.yaml has it.
+func (s Share) String() string {
+	switch {
+	case s.none():
+		return "unlimited"
+	case s.Percent <= 0:
+		return forkbox.FormatLimit(forkbox.Memory, s.Bytes)
+	}
+	part := strconv.FormatFloat(s.Percent, 'f', -1, 64) + "%"
+	if s.Least == 0 && s.Most == 0 {
+		return part
+	}
+	text := "{share: " + part
+	if s.Least > 0 {
+		text += ", least: " + forkbox.FormatLimit(forkbox.Memory, s.Least)
+	}
+	if s.Most > 0 {
+		text += ", most: " + forkbox.FormatLimit(forkbox.Memory, s.Most)
+	}
+	return text + "}"
+}

@@ -106,6 +106,7 @@ func (r *race) conclude(err error) {
 	}
 	r.mu.Lock()
 	r.rec = rec
+	r.tellLater(r.endEvent(rec))
 	r.mu.Unlock()
 	if err := r.keepRace(true); err != nil {
 		// It is still "running" there: the next daemon finds what came of it,
@@ -114,6 +115,20 @@ func (r *race) conclude(err error) {
 		r.inBackground(r.keepEnd)
 	}
 	r.tellEnd()
+}
+
+// endEvent is the event of a race that is over.
+func (r *race) endEvent(rec forkbox.Race) forkbox.Event {
+	if rec.State == forkbox.RaceCancelled {
+		return r.about(rec, forkbox.EventRaceCancelled, rec.Why, forkbox.EventData{Cause: string(rec.State)})
+	}
+	text := rec.Why
+	if text == "" && rec.Winner != "" {
+		text = rec.Winner + " won"
+	} else if text == "" {
+		text = "no approach won"
+	}
+	return r.about(rec, forkbox.EventRaceEnded, text, forkbox.EventData{Cause: string(rec.State), To: rec.Winner})
 }
 
 // explain is an error as it is recorded: with what helps.
@@ -280,6 +295,9 @@ func (r *race) recordEnd(i int, b *lane, f fate) {
 			cpu, peak := b.meter.used()
 			e.CPU, e.MemoryPeak = max(e.CPU, cpu), max(e.MemoryPeak, peak)
 		}
+		done := r.about(r.rec, forkbox.EventApproachDone, e.Name+": "+string(e.Outcome), forkbox.EventData{Cause: string(e.Outcome), To: e.Name})
+		done.Box = e.Box
+		r.tellLater(done)
 	})
 	if b != nil {
 		r.mu.Lock()

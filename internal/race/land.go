@@ -232,7 +232,9 @@ func (l *landing) land(ctx context.Context) error {
 func (l *landing) recordLanded(ctx context.Context, approach, receipt string) error {
 	if l.rec.Landed != approach || l.rec.Receipt != receipt {
 		l.rec.Landed, l.rec.Receipt = approach, receipt
-		if err := l.ledger.UpdateRace(ctx, l.rec); err != nil {
+		told := l.about(l.rec, forkbox.EventRaceApplied, approach+" landed", forkbox.EventData{To: approach})
+		told.Receipt = receipt
+		if err := l.ledger.UpdateRace(ctx, l.rec, told); err != nil {
 			return err
 		}
 	}

@@ -52,7 +52,7 @@ func (r *Races) removeAll(ctx context.Context, rec forkbox.Race, force bool) err
 	if err := r.texts.remove(rec.ID); err != nil {
 		return forkbox.Wrap("remove race", err)
 	}
-	return r.ledger.DeleteRace(ctx, rec.ID)
+	return r.ledger.DeleteRace(ctx, rec.ID, r.about(rec, forkbox.EventRaceRemoved, "it and its boxes are gone", forkbox.EventData{}))
 }
 
 // removable are the boxes that go with a race: its own, but for the one that
@@ -98,7 +98,7 @@ func (r *Races) prune(who forkbox.Owner) {
 		}
 		err := r.texts.remove(rec.ID)
 		if err == nil {
-			err = r.ledger.DeleteRace(r.ctx, rec.ID)
+			err = r.ledger.DeleteRace(r.ctx, rec.ID, r.about(rec, forkbox.EventRaceRemoved, "it was kept long enough; its boxes stay", forkbox.EventData{By: "forkbox"}))
 		}
 		if err != nil && r.ctx.Err() == nil {
 			r.log.Warn("cannot forget an old race", "race", rec.ID, "error", err)

@@ -128,6 +128,7 @@ type keeping struct {
 	dirty   map[int]bool
 	timer   *time.Timer
 	ended   bool
+	untold  []forkbox.Event // told with what is written next
 }
 
 // keepSoon has an entry written before long. The caller holds mu.
@@ -167,11 +168,33 @@ func (r *scorecard) keepNow() error {
 		k.timer.Stop()
 		k.timer = nil
 	}
-	r.mu.Unlock()
 	if len(entries) == 0 {
+		r.mu.Unlock()
 		return nil
 	}
-	return r.ledger.SaveEntries(r.uncancelled(), r.id, entries)
+	told := k.untold
+	k.untold = nil
+	r.mu.Unlock()
+	return r.unlessTold(told, r.ledger.SaveEntries(r.uncancelled(), r.id, entries, slices.Clone(told)...))
+}
+
+// unlessTold keeps for the next time what could not be written.
+func (r *scorecard) unlessTold(told []forkbox.Event, err error) error {
+	if err != nil {
+		r.mu.Lock()
+		r.keeping.untold = append(told, r.keeping.untold...)
+		r.mu.Unlock()
+	}
+	return err
+}
+
+// tellLater has an event told with what is next written of the race. The caller
+// holds mu.
+func (r *scorecard) tellLater(e forkbox.Event) { r.keeping.untold = append(r.keeping.untold, e) }
+
+// about is an event of a race.
+func (r *Races) about(rec forkbox.Race, kind forkbox.EventKind, text string, data forkbox.EventData) forkbox.Event {
+	return forkbox.Event{Kind: kind, Race: rec.ID, Name: rec.Name, UID: rec.Owner.UID, Time: r.now(), Text: text, Data: &data}
 }
 
 // keepRace writes all of the record, and with last for the last time.
@@ -185,7 +208,8 @@ func (r *scorecard) keepRace(last bool) error {
 		k.timer.Stop()
 		k.timer = nil
 	}
-	rec := r.copyRecord()
+	rec, told := r.copyRecord(), k.untold
+	k.untold = nil
 	r.mu.Unlock()
-	return r.ledger.UpdateRace(r.uncancelled(), rec)
+	return r.unlessTold(told, r.ledger.UpdateRace(r.uncancelled(), rec, slices.Clone(told)...))
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"slices"
 
 	"github.com/forkbox/forkbox"
@@ -180,16 +181,22 @@ func (r *Races) repeatSetup(ctx context.Context, who forkbox.Owner, rec *forkbox
 // addNamed records a race, under a name that is free when the user gave none.
 func (r *Races) addNamed(ctx context.Context, rec forkbox.Race) (forkbox.Race, error) {
 	if rec.Name != "" {
-		return rec, r.ledger.AddRace(ctx, rec)
+		return rec, r.ledger.AddRace(ctx, rec, r.started(rec))
 	}
 	var err error
 	for attempt := range 10 {
 		rec.Name = engine.FriendlyName(attempt)
-		if err = r.ledger.AddRace(ctx, rec); forkbox.CodeOf(err) != forkbox.Exists {
+		if err = r.ledger.AddRace(ctx, rec, r.started(rec)); forkbox.CodeOf(err) != forkbox.Exists {
 			break
 		}
 	}
 	return rec, err
+}
+
+// started is the event of a race that begins.
+func (r *Races) started(rec forkbox.Race) forkbox.Event {
+	n := len(rec.Entries)
+	return r.about(rec, forkbox.EventRaceStarted, fmt.Sprintf("%d approaches", n), forkbox.EventData{Count: n})
 }
 
 // reservePlace refuses a race of an owner of whom too many run. The place is

@@ -38,11 +38,11 @@ type fullDisk struct {
 	full *atomic.Bool
 }
 
-func (l fullDisk) UpdateRace(ctx context.Context, r forkbox.Race) error {
+func (l fullDisk) UpdateRace(ctx context.Context, r forkbox.Race, tell ...forkbox.Event) error {
 	if l.full.Load() {
 		return errors.New("database or disk is full")
 	}
-	return l.Ledger.UpdateRace(ctx, r)
+	return l.Ledger.UpdateRace(ctx, r, tell...)
 }
 
 // A race that fills the disk can be cancelled, and its end is recorded when

@@ -202,18 +202,18 @@ type fusedLedger struct {
 	fuse *fuse
 }
 
-func (l fusedLedger) AddRace(ctx context.Context, r forkbox.Race) error {
-	return l.fuse.step(func() error { return l.Ledger.AddRace(ctx, r) })
+func (l fusedLedger) AddRace(ctx context.Context, r forkbox.Race, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.AddRace(ctx, r, tell...) })
 }
 
-func (l fusedLedger) UpdateRace(ctx context.Context, r forkbox.Race) error {
-	return l.fuse.step(func() error { return l.Ledger.UpdateRace(ctx, r) })
+func (l fusedLedger) UpdateRace(ctx context.Context, r forkbox.Race, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.UpdateRace(ctx, r, tell...) })
 }
 
-func (l fusedLedger) SaveEntries(ctx context.Context, race string, entries []forkbox.Entry) error {
-	return l.fuse.step(func() error { return l.Ledger.SaveEntries(ctx, race, entries) })
+func (l fusedLedger) SaveEntries(ctx context.Context, race string, entries []forkbox.Entry, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.SaveEntries(ctx, race, entries, tell...) })
 }
 
-func (l fusedLedger) DeleteRace(ctx context.Context, id string) error {
-	return l.fuse.step(func() error { return l.Ledger.DeleteRace(ctx, id) })
+func (l fusedLedger) DeleteRace(ctx context.Context, id string, tell ...forkbox.Event) error {
+	return l.fuse.step(func() error { return l.Ledger.DeleteRace(ctx, id, tell...) })
 }

@@ -16,7 +16,7 @@ func TestManual(t *testing.T) {
 	var policies []Policy
 	for line := range strings.Lines(string(page)) {
 		if text, ok := strings.CutPrefix(line, "    FORKBOX_RETENTION="); ok {
-			p, err := ParsePolicy(strings.TrimSpace(text))
+			p, err := Default().With(strings.TrimSpace(text))
 			if err != nil {
 				t.Errorf("%s: %v", line, err)
 			}

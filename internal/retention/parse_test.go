@@ -27,8 +27,8 @@ func TestParsePolicy(t *testing.T) {
 		"max-size=1":                         with(func(p *Policy) { p.MaxSize = 1 }),
 		"applied=never,failed=never,untouched=never,discarded=never,lost=never": {},
 	} {
-		if got, err := ParsePolicy(text); err != nil || got != want {
-			t.Errorf("ParsePolicy(%q) = %v, %v, want %v", text, got, err, want)
+		if got, err := Default().With(text); err != nil || got != want {
+			t.Errorf("With(%q) = %v, %v, want %v", text, got, err, want)
 		}
 	}
 }
@@ -62,12 +62,12 @@ func TestParsePolicyRefuses(t *testing.T) {
 		"failed=7d,max-size=50 GB": `max-size: "50 GB" is not a size`,
 		"applied=1h\n":             `applied: "1h\n" is not an age`,
 	} {
-		got, err := ParsePolicy(text)
+		got, err := Default().With(text)
 		if forkbox.CodeOf(err) != forkbox.Invalid || !strings.Contains(err.Error(), part) {
-			t.Errorf("ParsePolicy(%q): %v, want %s", text, err, part)
+			t.Errorf("With(%q): %v, want %s", text, err, part)
 		}
 		if got != (Policy{}) {
-			t.Errorf("ParsePolicy(%q) leaves %v", text, got)
+			t.Errorf("With(%q) leaves %v", text, got)
 		}
 	}
 }
@@ -114,14 +114,14 @@ func FuzzParsePolicy(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := ParsePolicy(text)
+		p, err := Default().With(text)
 		if err != nil {
 			if p != (Policy{}) || forkbox.CodeOf(err) != forkbox.Invalid {
 				t.Fatalf("%q: %v with %v", text, err, p)
 			}
 			return
 		}
-		if again, err := ParsePolicy(p.String()); err != nil || again != p {
+		if again, err := Default().With(p.String()); err != nil || again != p {
 			t.Fatalf("%q is %v, written as %q and read as %v, %v", text, p, p.String(), again, err)
 		}
 		if min(p.Applied, p.Discarded, p.Lost, p.Failed, p.Untouched, p.Unreviewed) < 0 || p.MaxSize < 0 {

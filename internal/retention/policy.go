@@ -61,7 +61,7 @@ func known(o Outcome) bool { return new(Policy).age(o) != nil }
 // outcomes is the order in which people are told of them.
 var outcomes = []Outcome{Applied, Discarded, Lost, Failed, Untouched, Unreviewed}
 
-// String is the policy as [ParsePolicy] reads it, with nothing left to the
+// String is the policy as [Policy.With] reads it, with nothing left to the
 // default.
 func (p Policy) String() string {
 	var parts []string
@@ -101,12 +101,11 @@ const (
 	reading = "read the retention policy"
 )
 
-// ParsePolicy reads "applied=24h,failed=7d,max-size=50G". What is not named
-// is as in [Default], so no text at all is the default. Anything it does not
+// With reads "applied=24h,failed=7d,max-size=50G". What is not named is as in p,
+// so no text at all changes nothing. Anything it does not
 // understand is an error, and the policy is then the zero one, which removes
 // nothing: a slip of the pen must not cost a box.
-func ParsePolicy(text string) (Policy, error) {
-	p := Default()
+func (p Policy) With(text string) (Policy, error) {
 	if text == "" {
 		return p, nil
 	}
@@ -120,15 +119,34 @@ func ParsePolicy(text string) (Policy, error) {
 			return Policy{}, malformed("%q is there twice", key)
 		}
 		seen[key] = true
-		if err := p.set(key, value); err != nil {
+		if err := p.Set(key, value); err != nil {
 			return Policy{}, err
 		}
 	}
 	return p, nil
 }
 
-// set takes one KEY=VALUE into the policy.
-func (p *Policy) set(key, value string) (err error) {
+// Keys are what a policy has a value for.
+func Keys() (keys []string) {
+	for _, o := range outcomes {
+		keys = append(keys, string(o))
+	}
+	return append(keys, maxSize)
+}
+
+// Get is the value of a key as [Policy.Set] takes it, "" where there is none.
+func (p Policy) Get(key string) string {
+	if age := p.age(Outcome(key)); age != nil {
+		return formatAge(*age)
+	}
+	if p.MaxSize > 0 {
+		return formatSize(p.MaxSize)
+	}
+	return ""
+}
+
+// Set takes one KEY=VALUE into the policy.
+func (p *Policy) Set(key, value string) (err error) {
 	if key == maxSize {
 		p.MaxSize, err = ParseSize(value)
 		return inPolicy(key, err)

@@ -56,7 +56,7 @@ func (v *View) Before(e *Entry, yield func(forkbox.BaseSum, forkbox.Node)) error
 // from now on, the landing notices.
 func (v *View) asKnown(p string, seen forkbox.Identity) bool {
 	want, ok := v.Known[p]
-	if _, landed := v.Marks.Get(p); !ok || landed {
+	if !ok || v.Marks.landed(p) {
 		return false // what landed since is the base now
 	}
 	st, err := os.Lstat(p)

@@ -71,13 +71,14 @@ const maxWays = 10000
 // wayMoved says whether a directory, or one that it lies in, may have been put
 // in the place of another after the fence: the files in it keep their times.
 // A move sets the inode's time of a directory and not the other, which adding
-// and deleting files in it sets as well.
+// and deleting files in it sets as well. So does a change of its mode: there it
+// helps to know which directory it was.
 func (v *View) wayMoved(dir string) bool {
 	if moved, ok := v.ways[dir]; ok {
 		return moved
 	}
 	d, there := lookDir(dir)
-	moved := there && d.Ctime != d.mtime && v.since(dir, d.Identity)
+	moved := there && d.Ctime != d.mtime && v.since(dir, d.Identity) && !v.isSame(dir, d)
 	if !moved && dir != "/" {
 		moved = v.wayMoved(path.Dir(dir))
 	}
@@ -125,9 +126,29 @@ func (v *View) replaced(dir string) bool {
 		return true
 	case v.Left.hasInode(d.Ino):
 		return false // it is old, and where an apply of this box saw it
+	case v.isSame(dir, d):
+		return v.wayMoved(above)
 	}
 	in, there := lookDir(above)
 	return !there || in.mtime >= v.Box.Base.Fence.UnixNano() || v.wayMoved(above)
+}
+
+// isSame says whether it is known that a directory is the one that was at its
+// path at the fence: it has the same number, and that was given to no other
+// since, as it is older than the fence.
+func (v *View) isSame(dir string, d directory) bool {
+	known, ok := v.Ancestors.(interface {
+		Directory(path string) (number uint64, known bool)
+	})
+	if !ok || d.born == 0 || d.born >= v.Box.Base.Fence.UnixNano() || v.Root == "" {
+		return false
+	}
+	number, ok := known.Directory(dir)
+	if !ok || number != d.Ino {
+		return false
+	}
+	root, there := lookDir(v.Root)
+	return there && root.Dev == d.Dev // numbers are of one filesystem
 }
 
 // onlyRewritten says whether reality's file has other bytes than at the fence,

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/storage/land"
+	"github.com/forkbox/forkbox/internal/storage/land/sums"
 )
 
 // Hash is of what a box has at the paths of a review: every byte that would
@@ -51,7 +51,7 @@ func (h *Hash) write(fields ...any) {
 // String is the hash as users pass it on.
 func (h *Hash) String() string { return "sha256:" + hex.EncodeToString(h.sum.Sum(nil)) }
 
-// ContentSum is [land.Sum] of what the box's file holds; zero for what holds
+// ContentSum is [sums.Of] of what the box's file holds; zero for what holds
 // nothing.
 func ContentSum(ctx context.Context, e *Entry) (sum [32]byte, err error) {
 	if e.Type != "file" || e.Kind == forkbox.Deleted {
@@ -62,7 +62,7 @@ func ContentSum(ctx context.Context, e *Entry) (sum [32]byte, err error) {
 		return sum, err
 	}
 	defer f.Close()
-	return land.Sum(ctx, f)
+	return sums.Of(ctx, f)
 }
 
 // ReadIgnore reads an ignore file of reality. Anything but a regular file is
@@ -101,7 +101,7 @@ func sameFile(f *os.File, n forkbox.Node, open func() (*os.File, error)) bool {
 		return false
 	}
 	defer other.Close()
-	a, err := land.Sum(context.Background(), f)
-	b, err2 := land.Sum(context.Background(), other)
+	a, err := sums.Of(context.Background(), f)
+	b, err2 := sums.Of(context.Background(), other)
 	return err == nil && err2 == nil && a == b
 }

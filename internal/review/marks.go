@@ -24,6 +24,9 @@ type Mark struct {
 	Landed bool
 	// Receipt is whose landing it was, and so where the new base may be.
 	Receipt string
+	// TakenBack says that something landed there before the fence and was undone
+	// after it. What reality was at the fence is no base: it had what landed.
+	TakenBack bool
 	// Nothing says that reality had nothing there, neither before an apply nor
 	// after its undo. The two set the time of the directory, from which a
 	// deletion is told otherwise.
@@ -56,6 +59,7 @@ type row struct {
 	added, landed  bool
 	nothing        bool
 	merged         bool
+	takenBack      bool
 }
 
 // inode is a file at a moment.
@@ -92,6 +96,12 @@ func (m *Marks) Get(path string) (mark Mark, ok bool) {
 	return m.mark(i), true
 }
 
+// landed says whether the box has landed something at a path, undone since or not.
+func (m *Marks) landed(path string) bool {
+	mark, ok := m.Get(path)
+	return ok && mark != Mark{TakenBack: true} // which may be another box's
+}
+
 // All are the paths that have a mark, and theirs.
 func (m *Marks) All() iter.Seq2[string, Mark] {
 	return func(yield func(string, Mark) bool) {
@@ -109,7 +119,7 @@ func (m *Marks) mark(i uint32) Mark {
 		Reality: forkbox.Identity{Ino: r.reality.number, Ctime: r.reality.ctime},
 		Box:     forkbox.Identity{Dev: m.devices[r.device], Ino: r.box.number, Ctime: r.box.ctime},
 		Whole:   r.whole, Merged: r.merged, Deleted: r.deleted, Added: r.added, Landed: r.landed, Nothing: r.nothing,
-		Receipt: m.receipts[r.receipt],
+		TakenBack: r.takenBack, Receipt: m.receipts[r.receipt],
 	}
 }
 
@@ -122,7 +132,7 @@ func (m *Marks) Set(path string, mark Mark) {
 	r := m.row(i)
 	r.reality, r.box = inodeOf(mark.Reality), inodeOf(mark.Box)
 	r.whole, r.deleted, r.added, r.landed, r.nothing = mark.Whole, mark.Deleted, mark.Added, mark.Landed, mark.Nothing
-	r.merged = mark.Merged
+	r.merged, r.takenBack = mark.Merged, mark.TakenBack
 	r.device, r.receipt = number(&m.devices, mark.Box.Dev), number(&m.receipts, mark.Receipt)
 	m.byInode, m.next = index{}, nil
 }

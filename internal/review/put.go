@@ -9,6 +9,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/storage/land"
+	"github.com/forkbox/forkbox/internal/storage/land/sums"
 )
 
 // addition: reality has nothing there.
@@ -122,7 +123,7 @@ func (p *Plan) putBytes(e *Entry, content, boxContent []byte, mode fs.FileMode, 
 		return Step{}, err
 	}
 	n.Mode, n.Size = mode, int64(len(content))
-	sum := land.SumBytes(boxContent)
+	sum := sums.OfBytes(boxContent)
 	if content == nil {
 		content = []byte{}
 	}
@@ -176,7 +177,7 @@ func (p *Plan) replacement(ctx context.Context, e *Entry) (Step, error) {
 	whole := func() (Step, error) { return p.put(e, &old.Identity) }
 	switch {
 	case e.Kind == forkbox.Type && old.Mode.IsDir():
-		return p.directoryDeletion(e, old, whole)
+		return p.directoryDeletion(ctx, e, old, whole)
 	case e.Drifted || p.View.Unresolved(e.Path):
 		return p.merge(ctx, e, old, whole)
 	}

@@ -1,7 +1,9 @@
 package review
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +26,7 @@ func (p *Plan) deletion(ctx context.Context, e *Entry) (Step, error) {
 		return Step{Items: []land.Item{{Path: e.Path, Op: land.Remove, Expect: &old.Identity}}}, nil
 	}
 	if old.Mode.IsDir() {
-		return p.directoryDeletion(e, old, whole)
+		return p.directoryDeletion(ctx, e, old, whole)
 	}
 	if p.View.Unresolved(e.Path) || e.Drifted && !p.asAtFence(ctx, e) {
 		return p.conflict(e, "the box deleted it, and reality changed it after the fork", whole)
@@ -34,7 +36,7 @@ func (p *Plan) deletion(ctx context.Context, e *Entry) (Step, error) {
 
 // directoryDeletion looks at all that would go: reality may have changed
 // something in it, and it may hold what the box was not shown.
-func (p *Plan) directoryDeletion(e *Entry, old forkbox.Node, whole func() (Step, error)) (Step, error) {
+func (p *Plan) directoryDeletion(ctx context.Context, e *Entry, old forkbox.Node, whole func() (Step, error)) (Step, error) {
 	if err := p.rememberHalf(e); err != nil {
 		return Step{}, err
 	}
@@ -47,7 +49,7 @@ func (p *Plan) directoryDeletion(e *Entry, old forkbox.Node, whole func() (Step,
 		case isKept:
 			kept = append(kept, path)
 			return nil
-		case drifted == "" && p.View.sinceBelow(path, n):
+		case drifted == "" && p.View.sinceBelow(path, n) && !p.View.isAsAtFence(ctx, path, n):
 			drifted = path
 		}
 		below.Add(rel(path, e.Path), n)
@@ -76,6 +78,21 @@ func (p *Plan) directoryDeletion(e *Entry, old forkbox.Node, whole func() (Step,
 		return p.conflict(e, fmt.Sprintf("the box deleted it, and reality changed %q in it after the fork", drifted), whole)
 	}
 	return whole()
+}
+
+// isAsAtFence says whether a file that reality touched after the fence has the
+// bytes and the mode that it had then: it was linked to, or written anew.
+func (v *View) isAsAtFence(ctx context.Context, path string, n forkbox.Node) bool {
+	if v.Ancestors == nil || !n.Mode.IsRegular() || v.Unresolved(path) {
+		return false
+	}
+	content, mode, known, absent, err := v.Ancestors.Base(ctx, path)
+	if err != nil || !known || absent || !sameMode(mode, n.Mode) || int64(len(content)) != n.Size {
+		return false
+	}
+	now, ok := v.sumOf(path, n)
+	was := sha256.Sum256(content)
+	return ok && bytes.Equal(now.Sum, was[:])
 }
 
 // with has what is planned for a directory go by what was seen in it: what

@@ -234,7 +234,7 @@ func (v *View) ofReality(p string) bool {
 	if v.Marks.Len() == 0 {
 		return false
 	}
-	if _, landed := v.Marks.Get(p); landed {
+	if v.Marks.landed(p) {
 		return false
 	}
 	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {

@@ -5,41 +5,48 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/engine"
 )
 
-func (s boxRoutes) listBoxes(w http.ResponseWriter, r *http.Request) error {
+func (s boxRoutes) listBoxes(r *http.Request, _ api.None) (list api.BoxList, err error) {
 	boxes, err := s.Engine.Boxes(r.Context(), who(r))
 	if err != nil {
-		return err
+		return list, err
 	}
 	for i := range boxes {
 		boxes[i] = brief(boxes[i])
 	}
-	return answer(w, http.StatusOK, client.BoxList{Boxes: notNil(boxes)})
+	list.Boxes, list.Next, err = page(r, boxes, func(b forkbox.Box) (time.Time, string) { return b.Created, b.ID })
+	return list, err
 }
 
-func (s boxRoutes) createBox(w http.ResponseWriter, r *http.Request) error {
-	var req client.CreateRequest
-	if err := decode(r, &req); err != nil {
-		return err
-	}
+func (s boxRoutes) createBox(r *http.Request, req api.CreateRequest) (forkbox.Box, error) {
 	if err := checkWish(req.Wish); err != nil {
-		return err
+		return forkbox.Box{}, err
 	}
 	ctx, done := s.waiting(r.Context(), who(r), &req.Wish)
 	defer done()
+	req.Env = orUsual(req, who(r))
 	box, err := s.Engine.Create(ctx, who(r), createSpec(req))
-	if err != nil {
-		return unqueued(ctx, err)
+	return brief(box), unqueued(ctx, err)
+}
+
+// orUsual is the environment of a fork of reality: the caller's where one was
+// sent, or what programs of that user cannot do without.
+func orUsual(req api.CreateRequest, owner forkbox.Owner) forkbox.Strings {
+	if req.Env != nil || req.Template != "" || req.From != "" && req.From != forkbox.Reality {
+		return req.Env
 	}
-	return answer(w, http.StatusCreated, brief(box))
+	return forkbox.Strings{
+		"HOME=" + owner.Home, "USER=" + owner.Name, "LOGNAME=" + owner.Name, "LANG=C.UTF-8",
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+	}
 }
 
 // createSpec: the wire has less than the engine takes. What a box is made for, its
 // fence and the places of secrets a caller does not choose.
-func createSpec(req client.CreateRequest) engine.CreateSpec {
+func createSpec(req api.CreateRequest) engine.CreateSpec {
 	return engine.CreateSpec{
 		Name: req.Name, From: req.From, Template: req.Template,
 		Dir: req.Dir, Env: req.Env, Net: req.Net, NetWish: req.NetWish, AllowSecrets: req.AllowSecrets, Wish: req.Wish,
@@ -47,49 +54,40 @@ func createSpec(req client.CreateRequest) engine.CreateSpec {
 	}
 }
 
-func (s boxRoutes) getBox(w http.ResponseWriter, r *http.Request) error {
+func (s boxRoutes) getBox(r *http.Request, _ api.None) (forkbox.Box, error) {
 	box, err := s.Engine.Box(r.Context(), who(r), r.PathValue("box"))
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, box)
+	box.Env = shownEnv(r, box.Env)
+	return box, err
 }
 
-func (s boxRoutes) startBox(w http.ResponseWriter, r *http.Request) error {
-	if err := decodeOptional(r, &struct{}{}); err != nil {
-		return err
-	}
-	return answerBox(w)(s.Engine.Start(r.Context(), who(r), r.PathValue("box")))
+func (s boxRoutes) startBox(r *http.Request, _ api.None) (forkbox.Box, error) {
+	return briefly(s.Engine.Start(r.Context(), who(r), r.PathValue("box")))
 }
 
-func (s boxRoutes) stopBox(w http.ResponseWriter, r *http.Request) error {
-	var req client.StopRequest
-	if err := decodeOptional(r, &req); err != nil {
-		return err
-	}
+func (s boxRoutes) stopBox(r *http.Request, req api.StopRequest) (forkbox.Box, error) {
 	if req.Grace != nil && *req.Grace < 0 {
-		return forkbox.Errorf(forkbox.Invalid, "stop box", "the grace of %s is negative", time.Duration(*req.Grace))
+		return forkbox.Box{}, forkbox.Errorf(forkbox.Invalid, "stop box", "the grace of %s is negative", time.Duration(*req.Grace))
 	}
-	return answerBox(w)(s.Engine.Stop(r.Context(), who(r), r.PathValue("box"), req.Grace))
+	return briefly(s.Engine.Stop(r.Context(), who(r), r.PathValue("box"), req.Grace))
 }
 
-func (s boxRoutes) removeBox(w http.ResponseWriter, r *http.Request) error {
-	force := isSet(r, "force")
-	if err := s.Engine.Remove(r.Context(), who(r), r.PathValue("box"), force); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+func (s boxRoutes) removeBox(r *http.Request, _ api.None) (api.None, error) {
+	return api.None{}, s.Engine.Remove(r.Context(), who(r), r.PathValue("box"), isSet(r, "force"))
 }
 
-func answerBox(w http.ResponseWriter) func(forkbox.Box, error) error {
-	return func(box forkbox.Box, err error) error {
-		if err != nil {
-			return err
-		}
-		return answer(w, http.StatusOK, brief(box))
+func (s boxRoutes) keepBox(r *http.Request, req api.KeepRequest) (forkbox.Box, error) {
+	if req.Keep == nil {
+		return forkbox.Box{}, missing("keep", "whether to keep the box")
 	}
+	return briefly(s.Engine.Keep(r.Context(), who(r), r.PathValue("box"), *req.Keep))
 }
+
+func (s boxRoutes) listProcesses(r *http.Request, _ api.None) (api.ProcessList, error) {
+	processes, err := s.Engine.Processes(r.Context(), who(r), r.PathValue("box"))
+	return api.ProcessList{Processes: notNil(processes)}, err
+}
+
+func briefly(box forkbox.Box, err error) (forkbox.Box, error) { return brief(box), err }
 
 // brief leaves out the environment, which is long; only a look at one box has
 // it.
@@ -98,13 +96,9 @@ func brief(box forkbox.Box) forkbox.Box {
 	return box
 }
 
-// isSet reads a yes or no of the query.
-func isSet(r *http.Request, name string) bool {
-	switch r.URL.Query().Get(name) {
-	case "1", "true", "yes":
-		return true
-	}
-	return false
+// missing refuses a request that does not say what must not be guessed.
+func missing(name, what string) error {
+	return forkbox.Errorf(forkbox.Invalid, "understand the request", "it does not say %s: %s is missing", what, name)
 }
 
 // notNil makes an empty list [] in JSON.

@@ -6,13 +6,14 @@ import (
 	"net/http"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
 
 // listChanges streams {"changes":[…],"summary":{…}}, a change on each line:
 // there may be millions, and our own client reads them line by line.
 // What fails before the first change has a status of its own; what fails later
 // is a member "error" at the end.
-func (s changeRoutes) listChanges(w http.ResponseWriter, r *http.Request) error {
+func (s changeRoutes) listChanges(w http.ResponseWriter, r *http.Request, _ api.None) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	begun := false
 	begin := func() {
@@ -66,21 +67,10 @@ func writeJSON(out *bufio.Writer, doc any) {
 	}
 }
 
-func (s changeRoutes) boxStatus(w http.ResponseWriter, r *http.Request) error {
-	status, err := s.Engine.Status(r.Context(), who(r), r.PathValue("box"))
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, status)
+func (s changeRoutes) getStatus(r *http.Request, _ api.None) (forkbox.BoxStatus, error) {
+	return s.Engine.Status(r.Context(), who(r), r.PathValue("box"))
 }
 
-func (s changeRoutes) syncBox(w http.ResponseWriter, r *http.Request) error {
-	if err := decodeOptional(r, &struct{}{}); err != nil {
-		return err
-	}
-	result, err := s.Engine.Sync(r.Context(), who(r), r.PathValue("box"))
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, result)
+func (s changeRoutes) syncBox(r *http.Request, _ api.None) (forkbox.SyncResult, error) {
+	return s.Engine.Sync(r.Context(), who(r), r.PathValue("box"))
 }

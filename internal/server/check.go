@@ -5,32 +5,22 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
-func (s *Server) doctor(w http.ResponseWriter, r *http.Request) error {
-	var list client.CheckList
+func (s daemonRoutes) getDoctor(r *http.Request, _ api.None) (list api.CheckList, err error) {
 	list.Checks = append(s.Engine.Doctor(r.Context()), s.Engine.CheckMounts(r.Context(), who(r))...)
-	list.Checks = append(list.Checks, hidden(s.Engine.HiddenFrom(who(r))))
-	strays, err := s.Engine.Strays(r.Context(), who(r), r.URL.Query().Get("dir"))
-	if err != nil {
-		return err
+	if s.Checks != nil {
+		list.Checks = append(list.Checks, s.Checks()...)
 	}
-	list.Strays, list.Differs = strays, s.Engine.Deviations()
-	return answer(w, http.StatusOK, list)
+	list.Checks = append(list.Checks, hidden(s.Engine.HiddenFrom(who(r))))
+	list.Differs = s.Engine.Deviations()
+	list.Strays, err = s.Engine.Strays(r.Context(), who(r), r.URL.Query().Get("dir"))
+	return list, err
 }
 
-// mendStray writes to reality, so that nothing of its request is guessed.
-func (s *Server) mendStray(w http.ResponseWriter, r *http.Request) error {
-	var req client.StrayRequest
-	if err := decodeExactly(r, &req); err != nil {
-		return err
-	}
-	done, err := s.Engine.MendStray(r.Context(), who(r), req.Dir, req.Fate)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, done)
+func (s daemonRoutes) mendStray(r *http.Request, req api.StrayRequest) (forkbox.StrayMended, error) {
+	return s.Engine.MendStray(r.Context(), who(r), req.Dir, req.Fate)
 }
 
 // hidden lists what the caller's boxes do not see of the caller's own.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"io"
+	"os"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -12,6 +13,7 @@ import (
 // Engine is what the server needs of the verbs. who is always the peer of the
 // connection, never something that the request said.
 type Engine interface {
+	Files
 	Create(ctx context.Context, who forkbox.Owner, spec engine.CreateSpec) (forkbox.Box, error)
 	Boxes(ctx context.Context, who forkbox.Owner) ([]forkbox.Box, error)
 	Box(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Box, error)
@@ -70,11 +72,13 @@ type Engine interface {
 	Holds(ctx context.Context) map[forkbox.Resource]forkbox.Holding
 	Stats(ctx context.Context, who forkbox.Owner, ref string, series bool) (forkbox.BoxStats, error)
 	AllStats(ctx context.Context, who forkbox.Owner) ([]forkbox.BoxStats, error)
-	Events(ctx context.Context, who forkbox.Owner, ref string, after int64, follow bool, yield func(forkbox.Event) error) error
+	Events(ctx context.Context, who forkbox.Owner, spec engine.EventSpec, yield func(forkbox.Event) error) error
 	Queue(ctx context.Context, who forkbox.Owner) ([]forkbox.Waiting, error)
 	// Attach returns when the exec is attached. It owns stdio, also when it
 	// fails.
 	Attach(ctx context.Context, who forkbox.Owner, ref, execID string, stdio forkbox.Stdio) error
+	// Stream owns link, also when it fails.
+	Stream(ctx context.Context, who forkbox.Owner, ref, execID string, join forkbox.StreamJoin, link *os.File) (forkbox.StreamAt, error)
 	Suspend(ctx context.Context, who forkbox.Owner, ref, execID string) (stopped bool, err error)
 
 	Network(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Net, forkbox.Network, error)

@@ -4,38 +4,39 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/engine"
 )
 
-func (s execRoutes) listExecs(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) listExecs(r *http.Request, _ api.None) (list api.ExecList, err error) {
 	execs, err := s.Engine.Execs(r.Context(), who(r), r.PathValue("box"))
 	if err != nil {
-		return err
+		return list, err
 	}
-	return answer(w, http.StatusOK, client.ExecList{Execs: notNil(execs)})
+	list.Execs, list.Next, err = page(r, execs, func(e forkbox.Exec) (time.Time, string) { return e.Started, e.ID })
+	return list, err
 }
 
-func (s execRoutes) getExec(w http.ResponseWriter, r *http.Request) error {
-	exec, err := s.Engine.GetExec(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"))
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, exec)
+func (s execRoutes) getExec(r *http.Request, _ api.None) (forkbox.Exec, error) {
+	return s.Engine.GetExec(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"))
 }
 
-func (s execRoutes) startExec(w http.ResponseWriter, r *http.Request) error {
-	var req client.ExecRequest
-	if err := decode(r, &req); err != nil {
-		return err
-	}
+func (s execRoutes) startExec(w http.ResponseWriter, r *http.Request, req api.ExecRequest) error {
 	if err := checkExec(req); err != nil {
 		return err
 	}
 	if upgrades(r) {
 		return s.attach(w, r, turn{box: r.PathValue("box"), req: req})
+	}
+	form, err := outputForm(r)
+	switch {
+	case err != nil:
+		return err
+	case form != "":
+		return s.post(w, r, form, api.StreamRequest{Exec: &req})
 	}
 	exec, err := s.detach(r, req)
 	if err != nil {
@@ -45,7 +46,7 @@ func (s execRoutes) startExec(w http.ResponseWriter, r *http.Request) error {
 }
 
 // detach starts a command that no client waits for.
-func (s execRoutes) detach(r *http.Request, req client.ExecRequest) (forkbox.Exec, error) {
+func (s execRoutes) detach(r *http.Request, req api.ExecRequest) (forkbox.Exec, error) {
 	if req.Open && len(req.Stdin) > 0 {
 		return forkbox.Exec{}, forkbox.Errorf(forkbox.Invalid, "run "+req.Argv[0], "its stdin cannot both be given and stay open")
 	}
@@ -63,39 +64,39 @@ func (s execRoutes) detach(r *http.Request, req client.ExecRequest) (forkbox.Exe
 }
 
 // attachExec attaches the caller to an exec that runs already.
-func (s execRoutes) attachExec(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) attachExec(w http.ResponseWriter, r *http.Request, _ api.None) error {
 	id := r.PathValue("exec")
-	if err := decodeOptional(r, &struct{}{}); err != nil {
-		return err
-	}
 	if !upgrades(r) {
-		return forkbox.Errorf(forkbox.Invalid, "attach to exec "+id, "the request does not upgrade to %s", client.Protocol).
+		return forkbox.Errorf(forkbox.Invalid, "attach to exec "+id, "the request does not upgrade to %s", api.Protocol).
 			Hint("without an upgrade: GET /v1/boxes/BOX/execs/%s/logs?follow=1", id)
 	}
 	return s.attach(w, r, turn{box: r.PathValue("box"), join: id, last: isSet(r, "last")})
 }
 
 func upgrades(r *http.Request) bool {
-	return strings.EqualFold(r.Header.Get("Upgrade"), client.Protocol)
+	return strings.EqualFold(r.Header.Get("Upgrade"), api.Protocol)
 }
 
 // run makes a box and attaches the caller to a command in it.
-func (s execRoutes) run(w http.ResponseWriter, r *http.Request) error {
-	var req client.RunRequest
-	if err := decode(r, &req); err != nil {
-		return err
-	}
+func (s execRoutes) run(w http.ResponseWriter, r *http.Request, req api.RunRequest) error {
 	if err := checkExec(req.Exec); err != nil {
 		return err
 	}
+	form, err := outputForm(r)
+	switch {
+	case err != nil:
+		return err
+	case form != "":
+		return s.post(w, r, form, api.StreamRequest{Create: &req.Create, Exec: &req.Exec})
+	}
 	if !upgrades(r) {
-		return forkbox.Errorf(forkbox.Invalid, "run a command in a new box", "the request does not upgrade to %s", client.Protocol).
-			Hint("without an upgrade: POST /v1/boxes, then POST /v1/boxes/ID/execs")
+		return forkbox.Errorf(forkbox.Invalid, "run a command in a new box", "the request does not upgrade to %s", api.Protocol).
+			Hint("without an upgrade: POST /v1/run?stream=lines, or GET /v1/run/stream with a WebSocket")
 	}
 	return s.attach(w, r, turn{made: &req.Create, req: req.Exec})
 }
 
-func checkExec(req client.ExecRequest) error {
+func checkExec(req api.ExecRequest) error {
 	switch {
 	case len(req.Argv) == 0 || req.Argv[0] == "":
 		return forkbox.Errorf(forkbox.Invalid, "run a command", "there is none")
@@ -108,40 +109,43 @@ func checkExec(req client.ExecRequest) error {
 		return err
 	}
 	switch req.OnDisconnect {
-	case "", client.KeepOnDisconnect, client.KillOnDisconnect:
+	case "", api.KeepOnDisconnect, api.KillOnDisconnect:
 		return nil
 	}
 	return forkbox.Errorf(forkbox.Invalid, "run "+req.Argv[0], "on_disconnect %q is neither %s nor %s",
-		req.OnDisconnect, client.KillOnDisconnect, client.KeepOnDisconnect)
+		req.OnDisconnect, api.KillOnDisconnect, api.KeepOnDisconnect)
 }
 
 // engineRequest: the wire has what the connection is to do as well, and not the
 // label, by which only races find an exec again.
-func engineRequest(req client.ExecRequest) engine.ExecRequest {
+func engineRequest(req api.ExecRequest) engine.ExecRequest {
 	return engine.ExecRequest{ExecSpec: req.ExecSpec, ExtraEnv: req.ExtraEnv, Wish: req.Wish}
 }
 
-func (s execRoutes) waitExec(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) waitExec(r *http.Request, _ api.None) (forkbox.Exec, error) {
 	ctx, cancel := s.lasting(r)
 	defer cancel()
 	box, id := r.PathValue("box"), r.PathValue("exec")
+	kills := r.URL.Query().Get("on_disconnect") == api.KillOnDisconnect
+	if err := lacking(callOf(r).Principal, "wait for exec "+id, power{api.Exec, "on_disconnect=kill", kills}); err != nil {
+		return forkbox.Exec{}, err
+	}
 	exec, err := s.Engine.Wait(ctx, who(r), box, id)
 	switch {
 	case err == nil:
-		return answer(w, http.StatusOK, exec)
 	case s.isStopping():
-		return forkbox.Errorf(forkbox.Unavailable, "wait for exec "+id, "the daemon is stopping")
-	case r.Context().Err() != nil && r.URL.Query().Get("on_disconnect") == client.KillOnDisconnect:
+		err = forkbox.Errorf(forkbox.Unavailable, "wait for exec "+id, "the daemon is stopping")
+	case r.Context().Err() != nil && kills:
 		s.abandon(r, box, id)
 	}
-	return err
+	return exec, err
 }
 
 // abandon ends an exec whose caller has gone, with everything it started.
 func (s *Server) abandon(r *http.Request, box, id string) {
 	ctx := context.WithoutCancel(r.Context())
 	if err := s.Engine.Abandon(ctx, who(r), box, id); err != nil {
-		s.Log.Warn("cannot end an abandoned exec", "box", box, "exec", id, "error", err)
+		s.Log.WarnContext(ctx, "cannot end an abandoned exec", "box", box, "exec", id, "error", err)
 	}
 }
 
@@ -154,51 +158,26 @@ func (s *Server) isStopping() bool {
 	}
 }
 
-func (s execRoutes) signalExec(w http.ResponseWriter, r *http.Request) error {
-	var req client.SignalRequest
-	if err := decode(r, &req); err != nil {
-		return err
-	}
+func (s execRoutes) signalExec(r *http.Request, req api.SignalRequest) (none api.None, err error) {
 	if req.Signal < 1 || req.Signal > 64 {
-		return forkbox.Errorf(forkbox.Invalid, "signal exec "+r.PathValue("exec"), "there is no signal %d", req.Signal)
+		return none, forkbox.Errorf(forkbox.Invalid, "signal exec "+r.PathValue("exec"), "there is no signal %d", req.Signal)
 	}
-	return done(w, s.Engine.Signal(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"), req.Signal))
+	return none, s.Engine.Signal(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"), req.Signal)
 }
 
-func (s execRoutes) killExec(w http.ResponseWriter, r *http.Request) error {
-	var req client.KillRequest
-	if err := decodeOptional(r, &req); err != nil {
-		return err
-	}
+func (s execRoutes) killExec(r *http.Request, req api.KillRequest) (none api.None, err error) {
 	if req.Grace < 0 {
-		return forkbox.Errorf(forkbox.Invalid, "kill exec "+r.PathValue("exec"), "the grace of %s is negative", req.Grace)
+		return none, forkbox.Errorf(forkbox.Invalid, "kill exec "+r.PathValue("exec"), "the grace of %s is negative", req.Grace)
 	}
-	return done(w, s.Engine.Kill(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"), req.Grace))
+	return none, s.Engine.Kill(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"), req.Grace)
 }
 
-func (s execRoutes) resizeExec(w http.ResponseWriter, r *http.Request) error {
-	var size forkbox.Size
-	if err := decode(r, &size); err != nil {
-		return err
-	}
-	return done(w, s.Engine.Resize(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"), size))
+func (s execRoutes) resizeExec(r *http.Request, size forkbox.Size) (api.None, error) {
+	return api.None{}, s.Engine.Resize(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"), size)
 }
 
 // suspendExec stops an exec as ctrl-Z on its terminal would.
-func (s execRoutes) suspendExec(w http.ResponseWriter, r *http.Request) error {
-	if err := decodeOptional(r, &struct{}{}); err != nil {
-		return err
-	}
+func (s execRoutes) suspendExec(r *http.Request, _ api.None) (api.Suspended, error) {
 	stopped, err := s.Engine.Suspend(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"))
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, client.Suspended{Stopped: stopped})
-}
-
-func done(w http.ResponseWriter, err error) error {
-	if err == nil {
-		w.WriteHeader(http.StatusNoContent)
-	}
-	return err
+	return api.Suspended{Stopped: stopped}, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -33,6 +34,7 @@ type fakeEngine struct {
 	fakeLayers
 	fakeLimits
 	fakeNet
+	Files // none: the real binary is tested
 }
 
 func newFake() *fakeEngine {
@@ -131,6 +133,11 @@ func (f *fakeEngine) Signal(_ context.Context, _ forkbox.Owner, _, _ string, sig
 	defer f.mu.Unlock()
 	f.signals = append(f.signals, signal)
 	return nil
+}
+
+func (f *fakeEngine) Stream(_ context.Context, _ forkbox.Owner, _, _ string, _ forkbox.StreamJoin, link *os.File) (forkbox.StreamAt, error) {
+	link.Close()
+	return forkbox.StreamAt{}, forkbox.Errorf(forkbox.Unsupported, "attach", "this is no box")
 }
 
 func (f *fakeEngine) Abandon(context.Context, forkbox.Owner, string, string) error {

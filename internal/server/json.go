@@ -9,14 +9,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/internal/spelling"
 )
 
 // decode reads the one JSON object of a request, strictly: a field that no
@@ -31,7 +34,7 @@ func decodeFrom(r io.Reader, into any) error {
 	dec := json.NewDecoder(body)
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
-		return badRequest(err)
+		return suggest(badRequest(err), into)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return badRequest(errors.New("there is something after the JSON"))
@@ -92,15 +95,44 @@ func answer(w http.ResponseWriter, status int, doc any) error {
 // longer have a status of its own.
 type answerWriter struct {
 	http.ResponseWriter
+	id    string // of the request
 	begun bool
-	cut   bool // what was written is not the whole: the client must notice
+	begin func(status int) // where set, told before the first byte of an answer
+	cut   bool             // what was written is not the whole: the client must notice
+	sent  func(n int64)    // where set, told now and then how much was written
+	wrote int64
+
+	status int
+	copied *bytes.Buffer // what was written, for CheckAnswer
+}
+
+// CheckAnswer, which tests set, is told what each request was answered with.
+var CheckAnswer func(route *api.Route, status int, body []byte)
+
+// mostChecked bounds what of an answer is kept for CheckAnswer. A longer one is
+// not checked.
+const mostChecked = 1 << 20
+
+func (w *answerWriter) check(route *api.Route) {
+	if w.copied != nil && w.begun && !w.cut && w.status != 0 && w.copied.Len() < mostChecked {
+		CheckAnswer(route, w.status, w.copied.Bytes())
+	}
+}
+
+// uncheck is for an answer that is not what the document has for its route: events
+// in place of lines, or a reason that is not an error.
+func uncheck(w http.ResponseWriter) {
+	if aw, ok := w.(*answerWriter); ok {
+		aw.copied = nil
+	}
 }
 
 // Unwrap is for [http.ResponseController].
 func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *answerWriter) WriteHeader(status int) {
-	w.begun = true
+	w.beginning(status)
+	w.status = status
 	w.ResponseWriter.WriteHeader(status)
 }
 
@@ -108,19 +140,66 @@ func (w *answerWriter) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil // nothing has been said yet
 	}
-	w.begun = true
-	return w.ResponseWriter.Write(p)
+	if !w.begun {
+		w.beginning(http.StatusOK)
+		w.status = http.StatusOK
+	}
+	if w.copied != nil && w.copied.Len() < mostChecked {
+		w.copied.Write(p)
+	}
+	n, err := w.ResponseWriter.Write(p)
+	before := w.wrote
+	if w.wrote += int64(n); w.sent != nil && w.wrote/tellEvery > before/tellEvery {
+		w.sent(w.wrote)
+	}
+	return n, err
 }
 
-func (w *answerWriter) Flush() {
-	if f, ok := w.ResponseWriter.(http.Flusher); ok {
-		f.Flush()
+// FlushError is what [http.ResponseController] calls: a stream hears at once that its
+// reader is gone.
+func (w *answerWriter) FlushError() error {
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// beginning can be repeated.
+func (w *answerWriter) beginning(status int) {
+	if !w.begun && w.begin != nil {
+		w.begin(status)
 	}
+	w.begun = true
 }
 
 func (w *answerWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	w.begun = true
+	w.beginning(http.StatusSwitchingProtocols)
 	return http.NewResponseController(w.ResponseWriter).Hijack()
+}
+
+// mute is for libraries that refuse a request in their own words: what they say is
+// left out, for every error of the API has one form.
+type mute struct {
+	*answerWriter
+	refused int // the status
+}
+
+func (m *mute) WriteHeader(status int) {
+	if status >= http.StatusBadRequest {
+		m.refused = status
+		return
+	}
+	m.answerWriter.WriteHeader(status)
+}
+
+func (m *mute) Write(p []byte) (int, error) {
+	if m.refused > 0 {
+		return len(p), nil
+	}
+	return m.answerWriter.Write(p)
+}
+
+// failWith is fail for an error that has a status of its own.
+func (w *answerWriter) failWith(status int, err error) error {
+	_ = answer(w, status, api.ErrorBody{Error: toError(err), Request: w.id})
+	return err
 }
 
 func (w *answerWriter) fail(err error) {
@@ -128,7 +207,11 @@ func (w *answerWriter) fail(err error) {
 		return // the handler that began it has said so in its own way
 	}
 	e := toError(err)
-	answer(w, e.Code.Status(), client.ErrorBody{Error: e})
+	if e.Code == forkbox.Unauthenticated {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="forkbox"`)
+		w.Header().Set("Connection", "close")
+	}
+	answer(w, e.Code.Status(), api.ErrorBody{Error: e, Request: w.id})
 }
 
 func toError(err error) *forkbox.Error {
@@ -151,7 +234,7 @@ func decodeExactly(r *http.Request, into any) error {
 
 func decodeTextExactly(text []byte, into any) error {
 	if err := checkMembers(text, memberNames(into)); err != nil {
-		return badRequest(err)
+		return suggest(badRequest(err), into)
 	}
 	return decodeFrom(bytes.NewReader(text), into)
 }
@@ -219,12 +302,50 @@ func checkTwice(text json.RawMessage) error {
 // to.
 func memberNames(into any) map[string]bool {
 	names := map[string]bool{}
-	t := reflect.TypeOf(into).Elem()
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		names[name] = true
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			names[name] = true
+		}
 	}
 	return names
+}
+
+// suggest names the field that an unknown one was probably meant to be.
+func suggest(err error, into any) error {
+	var e *forkbox.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	if _, after, ok := strings.Cut(e.Why, `unknown field "`); ok {
+		name, _, _ := strings.Cut(after, `"`)
+		known := map[string]bool{}
+		addNames(reflect.TypeOf(into), known, map[reflect.Type]bool{})
+		if meant := spelling.Nearest(name, slices.Sorted(maps.Keys(known))); meant != "" {
+			return e.Hint("did you mean %q?", meant)
+		}
+	}
+	return err
+}
+
+// addNames collects the JSON names in a type and in what it is made of: a
+// decoder does not say in which object the unknown one was.
+func addNames(t reflect.Type, names map[string]bool, seen map[reflect.Type]bool) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		addNames(t.Elem(), names, seen)
+	case reflect.Struct:
+		if seen[t] {
+			return
+		}
+		seen[t] = true
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+				names[name] = true
+			}
+			addNames(f.Type, names, seen)
+		}
+	}
 }
 
 // hintRoom adds to an error of a full disk what gives room. Of files alone: the

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/internal/engine"
 )
 
 // fakeLimits is the part of the fake engine that limits are.
@@ -23,7 +24,7 @@ type fakeLimits struct {
 	extended time.Duration
 
 	onCreated func()
-	store     client.Store
+	store     api.Store
 }
 
 // wait is the queue of a host that is full: nothing ever gets its place.
@@ -92,16 +93,24 @@ func (f *fakeLimits) AllStats(context.Context, forkbox.Owner) ([]forkbox.BoxStat
 	return nil, nil
 }
 
-func (f *fakeLimits) Events(ctx context.Context, _ forkbox.Owner, ref string, after int64, follow bool, yield func(forkbox.Event) error) error {
+func (f *fakeLimits) Events(ctx context.Context, _ forkbox.Owner, spec engine.EventSpec, yield func(forkbox.Event) error) error {
+	if spec.Box == "nosuch" {
+		return forkbox.Errorf(forkbox.NotFound, "find box "+spec.Box, "there is none")
+	}
+	if spec.Follow {
+		if err := spec.OnBegin(); err != nil {
+			return err
+		}
+	}
 	for _, e := range f.events {
-		if e.ID <= after || ref != "" && e.Box != ref {
+		if e.ID <= spec.After || spec.Box != "" && e.Box != spec.Box || !spec.Kinds.Wants(e.Kind) {
 			continue
 		}
 		if err := yield(e); err != nil {
 			return err
 		}
 	}
-	if follow {
+	if spec.Follow {
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -127,14 +136,14 @@ func (f *fakeLimits) Attach(_ context.Context, _ forkbox.Owner, _, execID string
 	return nil
 }
 
-func (f *fakeLimits) StoreStatus(context.Context) (client.Store, error) { return f.store, nil }
+func (f *fakeLimits) StoreStatus(context.Context) (api.Store, error) { return f.store, nil }
 
-func (f *fakeLimits) StoreInit(_ context.Context, size int64) (client.Store, error) {
-	f.store.Pool = &client.Pool{Size: size}
+func (f *fakeLimits) StoreInit(_ context.Context, size int64) (api.Store, error) {
+	f.store.Pool = &api.Pool{Size: size}
 	return f.store, nil
 }
 
-func (f *fakeLimits) StoreGrow(ctx context.Context, size int64) (client.Store, error) {
+func (f *fakeLimits) StoreGrow(ctx context.Context, size int64) (api.Store, error) {
 	return f.StoreInit(ctx, size)
 }
 

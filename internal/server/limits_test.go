@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 )
 
@@ -29,11 +30,11 @@ func TestWishesArrive(t *testing.T) {
 		got func() forkbox.Wish
 	}{
 		"create": {
-			func() error { _, err := r.client.Create(ctx, client.CreateRequest{Wish: someWish}); return err },
+			func() error { _, err := r.client.Create(ctx, api.CreateRequest{Wish: someWish}); return err },
 			func() forkbox.Wish { return e.created[len(e.created)-1].Wish },
 		},
 		"fork": {
-			func() error { _, err := r.client.ForkWith(ctx, "b1", client.ForkRequest{Wish: someWish}); return err },
+			func() error { _, err := r.client.ForkWith(ctx, "b1", api.ForkRequest{Wish: someWish}); return err },
 			func() forkbox.Wish { return e.wish },
 		},
 		"import": {
@@ -45,7 +46,7 @@ func TestWishesArrive(t *testing.T) {
 		},
 		"exec": {
 			func() error {
-				_, err := r.client.ExecDetached(ctx, "b1", client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"x"}}, Wish: someWish})
+				_, err := r.client.ExecDetached(ctx, "b1", api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"x"}}, Wish: someWish})
 				return err
 			},
 			func() forkbox.Wish { return e.execs[len(e.execs)-1].Wish },
@@ -156,7 +157,7 @@ func TestEventsAreStreamed(t *testing.T) {
 	for _, row := range []struct {
 		spec client.EventSpec
 		want []int64
-	}{{client.EventSpec{}, []int64{1, 2, 3}}, {client.EventSpec{Box: "b1"}, []int64{1, 3}}, {client.EventSpec{After: 2}, []int64{3}}, {client.EventSpec{After: 3}, nil}} {
+	}{{client.EventSpec{}, []int64{1, 2, 3}}, {client.EventSpec{Box: "b1"}, []int64{1, 3}}, {client.EventSpec{After: 2}, []int64{3}}, {client.EventSpec{After: 3}, nil}, {client.EventSpec{Kinds: forkbox.EventFilter{"limit.*"}}, []int64{1}}} {
 		if got, err := told(t.Context(), row.spec, -1, nil); err != nil || !reflect.DeepEqual(got, row.want) {
 			t.Errorf("%+v: %v %v", row.spec, got, err)
 		}

@@ -4,11 +4,11 @@ import (
 	"net/http"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // streamLogs sends one record per line, each as soon as it is there.
-func (s execRoutes) streamLogs(w http.ResponseWriter, r *http.Request) error {
+func (s execRoutes) streamLogs(w http.ResponseWriter, r *http.Request, _ api.None) error {
 	ctx, cancel := s.lasting(r)
 	defer cancel()
 	out := &lines{ResponseWriter: w, follow: isSet(r, "follow")}
@@ -22,10 +22,10 @@ func (s execRoutes) streamLogs(w http.ResponseWriter, r *http.Request) error {
 		out.flush()
 	}
 	err := s.Engine.Logs(ctx, who(r), r.PathValue("box"), r.PathValue("exec"), out.follow, func(record forkbox.LogRecord) error {
-		return out.add(client.LogLine{LogRecord: &record})
+		return out.add(api.LogLine{LogRecord: &record})
 	})
 	if err != nil && s.isStopping() {
 		err = forkbox.Errorf(forkbox.Unavailable, "follow the output", "the daemon is stopping")
 	}
-	return out.end(err, func(e *forkbox.Error) any { return client.LogLine{Error: e} })
+	return out.end(err, func(e *forkbox.Error) any { return api.LogLine{Error: e} })
 }

@@ -2,40 +2,31 @@ package server
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
-func (s netRoutes) getNet(w http.ResponseWriter, r *http.Request) error {
+func (s netRoutes) getNet(r *http.Request, _ api.None) (doc api.NetDocument, err error) {
 	box, err := s.Engine.Box(r.Context(), who(r), r.PathValue("box"))
 	if err != nil {
-		return err
+		return doc, err
 	}
-	doc := client.NetDocument{Box: box.ID, Name: box.Name, State: box.State}
-	if doc.Net, doc.Network, err = s.Engine.Network(r.Context(), who(r), box.ID); err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, doc)
+	doc = api.NetDocument{Box: box.ID, Name: box.Name, State: box.State}
+	doc.Net, doc.Network, err = s.Engine.Network(r.Context(), who(r), box.ID)
+	return doc, err
 }
 
-// changeNet changes what a box may reach, so that nothing of its request is
-// guessed.
-func (s netRoutes) changeNet(w http.ResponseWriter, r *http.Request) error {
-	var change client.NetChange
-	if err := decodeExactly(r, &change); err != nil {
-		return err
-	}
+func (s netRoutes) changeNet(r *http.Request, change api.NetChange) (forkbox.Box, error) {
 	rules, remove, err := ruleChange(change)
 	if err != nil {
-		return err
+		return forkbox.Box{}, err
 	}
-	return answerBox(w)(s.Engine.Allow(r.Context(), who(r), r.PathValue("box"), rules, remove))
+	return briefly(s.Engine.Allow(r.Context(), who(r), r.PathValue("box"), rules, remove))
 }
 
 // ruleChange is one of the two: both at once could not be all or nothing.
-func ruleChange(change client.NetChange) (rules []string, remove bool, err error) {
+func ruleChange(change api.NetChange) (rules []string, remove bool, err error) {
 	const op = "change the network"
 	switch {
 	case len(change.Add) > 0 && len(change.Remove) > 0:
@@ -50,32 +41,28 @@ func ruleChange(change client.NetChange) (rules []string, remove bool, err error
 }
 
 // explainNet connects to nothing: it says what would be made of it.
-func (s netRoutes) explainNet(w http.ResponseWriter, r *http.Request) error {
-	var req client.ExplainRequest
-	if err := decodeExactly(r, &req); err != nil {
-		return err
-	}
+func (s netRoutes) explainNet(r *http.Request, req api.ExplainRequest) (forkbox.NetVerdict, error) {
 	if req.Target == "" {
-		return forkbox.Errorf(forkbox.Invalid, "explain a connection", "the request does not say to where: target is missing")
+		return forkbox.NetVerdict{}, forkbox.Errorf(forkbox.Invalid, "explain a connection", "the request does not say to where: target is missing")
 	}
-	verdict, err := s.Engine.Explain(r.Context(), who(r), r.PathValue("box"), req.Target)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, verdict)
+	return s.Engine.Explain(r.Context(), who(r), r.PathValue("box"), req.Target)
 }
 
 // streamConns sends one connection per line, each as soon as it is there.
-func (s netRoutes) streamConns(w http.ResponseWriter, r *http.Request) error {
-	spec, err := connSpec(r)
-	if err != nil {
-		return err
+func (s netRoutes) streamConns(w http.ResponseWriter, r *http.Request, _ api.None) error {
+	limit := mostConns
+	if r.URL.Query().Has("limit") {
+		limit = int(numberOf(r, "limit"))
 	}
+	if limit < 1 || limit > mostConns {
+		return forkbox.Errorf(forkbox.Invalid, "understand the request", "limit=%d is not a number from 1 to %d", limit, mostConns)
+	}
+	follow := isSet(r, "follow")
 	ctx, cancel := s.lasting(r)
 	defer cancel()
-	out := &lines{ResponseWriter: w, follow: spec.Follow}
+	out := &lines{ResponseWriter: w, follow: follow}
 	ref := r.PathValue("box")
-	if spec.Follow {
+	if follow {
 		// Who follows wants to know that they do, before anything is tried. A
 		// box that is not there is still an answer with a status of its own.
 		if err := s.findBox(r, ref); err != nil {
@@ -84,36 +71,14 @@ func (s netRoutes) streamConns(w http.ResponseWriter, r *http.Request) error {
 		out.begin()
 		out.flush()
 	}
-	err = s.Engine.ConnLog(ctx, who(r), ref, spec.After, spec.Limit, spec.Follow, func(conn forkbox.Conn) error {
-		return out.add(client.ConnLine{Conn: &conn})
+	err := s.Engine.ConnLog(ctx, who(r), ref, numberOf(r, "after"), limit, follow, func(conn forkbox.Conn) error {
+		return out.add(api.ConnLine{Conn: &conn})
 	})
 	if err != nil && s.isStopping() {
 		err = forkbox.Errorf(forkbox.Unavailable, "follow the connections", "the daemon is stopping")
 	}
-	return out.end(err, func(e *forkbox.Error) any { return client.ConnLine{Error: e} })
+	return out.end(err, func(e *forkbox.Error) any { return api.ConnLine{Error: e} })
 }
 
 // mostConns is how many connections one request gets.
 const mostConns = 10_000
-
-func connSpec(r *http.Request) (spec client.ConnSpec, err error) {
-	const op = "understand the request"
-	if spec.Follow, err = yesOrNo(r, "follow"); err != nil {
-		return spec, err
-	}
-	q := r.URL.Query()
-	if after := q.Get("after"); after != "" {
-		spec.After, err = strconv.ParseInt(after, 10, 64)
-		if err != nil || spec.After < 0 {
-			return spec, forkbox.Errorf(forkbox.Invalid, op, "after=%q is not the id of a connection", after)
-		}
-	}
-	spec.Limit = mostConns
-	if limit := q.Get("limit"); limit != "" {
-		spec.Limit, err = strconv.Atoi(limit)
-		if err != nil || spec.Limit < 1 || spec.Limit > mostConns {
-			return spec, forkbox.Errorf(forkbox.Invalid, op, "limit=%q is not a number from 1 to %d", limit, mostConns)
-		}
-	}
-	return spec, nil
-}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 )
 
@@ -24,13 +25,13 @@ var someNetWish = forkbox.NetWish{
 func TestNetWishesArrive(t *testing.T) {
 	r := start(t)
 	ctx, e := t.Context(), r.engine
-	if _, err := r.client.Create(ctx, client.CreateRequest{Net: "web", NetWish: someNetWish}); err != nil {
+	if _, err := r.client.Create(ctx, api.CreateRequest{Net: "web", NetWish: someNetWish}); err != nil {
 		t.Fatal(err)
 	}
 	if got := e.created[0]; got.Net != "web" || !reflect.DeepEqual(got.NetWish, someNetWish) {
 		t.Errorf("create: %+v", got)
 	}
-	fork := client.ForkRequest{ForkSpec: forkbox.ForkSpec{Net: "web"}, NetWish: someNetWish}
+	fork := api.ForkRequest{ForkSpec: forkbox.ForkSpec{Net: "web"}, NetWish: someNetWish}
 	if _, err := r.client.ForkWith(ctx, "b1", fork); err != nil || !reflect.DeepEqual(e.netWish, someNetWish) {
 		t.Errorf("fork: %v %+v", err, e.netWish)
 	}
@@ -55,9 +56,9 @@ func TestNetRoutes(t *testing.T) {
 	}{
 		{func() (any, error) { return c.Net(ctx, "b1") }, netCall{"network", "b1", nil}},
 		{func() (any, error) {
-			return c.ChangeNet(ctx, "b1", client.NetChange{Add: []string{"allow x", "deny y"}})
+			return c.ChangeNet(ctx, "b1", api.NetChange{Add: []string{"allow x", "deny y"}})
 		}, netCall{"allow", "b1", []string{"allow x", "deny y"}}},
-		{func() (any, error) { return c.ChangeNet(ctx, "b1", client.NetChange{Remove: []string{"x"}}) }, netCall{"disallow", "b1", []string{"x"}}},
+		{func() (any, error) { return c.ChangeNet(ctx, "b1", api.NetChange{Remove: []string{"x"}}) }, netCall{"disallow", "b1", []string{"x"}}},
 		{func() (any, error) { return c.Explain(ctx, "b1", "https://a.example/x?y") }, netCall{"explain", "b1", "https://a.example/x?y"}},
 		{func() (any, error) { return c.Ports(ctx, "b1") }, netCall{"ports", "b1", nil}},
 		{func() (any, error) { return c.Publish(ctx, "b1", forkbox.Port{Box: 3000}) }, netCall{"publish", "b1", forkbox.Port{Box: 3000}}},
@@ -93,7 +94,7 @@ func TestNetAnswers(t *testing.T) {
 	if _, err := r.client.Net(ctx, "nosuch"); forkbox.CodeOf(err) != forkbox.NotFound {
 		t.Error(err)
 	}
-	if box, err := r.client.ChangeNet(ctx, "b1", client.NetChange{Add: []string{"allow x"}}); err != nil || box.Env != nil {
+	if box, err := r.client.ChangeNet(ctx, "b1", api.NetChange{Add: []string{"allow x"}}); err != nil || box.Env != nil {
 		t.Errorf("%+v %v", box, err)
 	}
 	if v, err := r.client.Explain(ctx, "b1", "x"); err != nil || v.Target.Host != "x" || v.Target.Port != 443 || v.Allowed {

@@ -9,15 +9,12 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
-func (s *Server) listQueue(w http.ResponseWriter, r *http.Request) error {
+func (s daemonRoutes) getQueue(r *http.Request, _ api.None) (api.Queue, error) {
 	list, err := s.Engine.Queue(r.Context(), who(r))
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, client.Queue{Waiting: notNil(list)})
+	return api.Queue{Waiting: notNil(list)}, err
 }
 
 // queueLook is how often it is looked whether a client that gave up still

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // full is a server whose host has no room.
@@ -23,14 +23,14 @@ func (r *running) waiting() int {
 	return len(list)
 }
 
-func runRequest() client.RunRequest { return client.RunRequest{Exec: command("cat")} }
+func runRequest() api.RunRequest { return api.RunRequest{Exec: command("cat")} }
 
 // TestWhoGivesUpLeavesTheQueue: nothing waits, and later starts, for a caller
 // that has gone.
 func TestWhoGivesUpLeavesTheQueue(t *testing.T) {
 	for name, ask := range map[string]func(*running, context.Context) error{
 		"create": func(r *running, ctx context.Context) error {
-			_, err := r.client.Create(ctx, client.CreateRequest{})
+			_, err := r.client.Create(ctx, api.CreateRequest{})
 			return err
 		},
 		"exec": func(r *running, ctx context.Context) error {
@@ -92,7 +92,7 @@ func TestStoppingEmptiesTheQueue(t *testing.T) {
 	r := full(t)
 	failed := make(chan error, 2)
 	go func() {
-		_, err := r.client.Create(t.Context(), client.CreateRequest{})
+		_, err := r.client.Create(t.Context(), api.CreateRequest{})
 		failed <- err
 	}()
 	go func() {

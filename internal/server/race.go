@@ -3,9 +3,10 @@ package server
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // Races runs races. ref is an id, a name or the beginning of one, each only of
@@ -47,29 +48,21 @@ func (s raceRoutes) races(op string) (Races, error) {
 // raceRef is the race that a question is about. Only questions can be about the
 // newest: what was meant for one race must not hit another that just began.
 func raceRef(r *http.Request) string {
-	if ref := r.PathValue("race"); ref != client.NewestRace {
+	if ref := r.PathValue("race"); ref != api.NewestRace {
 		return ref
 	}
 	return ""
 }
 
-func (s raceRoutes) startRace(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) startRace(r *http.Request, spec forkbox.RaceSpec) (race forkbox.Race, err error) {
 	races, err := s.races("start a race")
+	if err == nil {
+		err = checkRace(spec)
+	}
 	if err != nil {
-		return err
+		return race, err
 	}
-	var spec forkbox.RaceSpec
-	if err := decode(r, &spec); err != nil {
-		return err
-	}
-	if err := checkRace(spec); err != nil {
-		return err
-	}
-	race, err := races.Start(r.Context(), who(r), spec)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusCreated, race)
+	return races.Start(r.Context(), who(r), spec)
 }
 
 // checkRace refuses what could not be run, or what is more than any user means,
@@ -84,83 +77,63 @@ func checkRace(spec forkbox.RaceSpec) error {
 	return spec.Start.NetWish.Check()
 }
 
-func (s raceRoutes) listRaces(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) listRaces(r *http.Request, _ api.None) (list api.RaceList, err error) {
 	races, err := s.races("list races")
 	if err != nil {
-		return err
+		return list, err
 	}
-	list, err := races.List(r.Context(), who(r))
+	all, err := races.List(r.Context(), who(r))
 	if err != nil {
-		return err
+		return list, err
 	}
-	short := make([]forkbox.Race, len(list))
-	for i, race := range list {
+	short := make([]forkbox.Race, len(all))
+	for i, race := range all {
 		short[i] = briefRace(race)
 	}
-	return answer(w, http.StatusOK, client.RaceList{Races: short})
+	list.Races, list.Next, err = page(r, short, func(c forkbox.Race) (time.Time, string) { return c.Created, c.ID })
+	return list, err
 }
 
-func (s raceRoutes) getRace(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) getRace(r *http.Request, _ api.None) (race forkbox.Race, err error) {
 	races, err := s.races("find a race")
 	if err != nil {
-		return err
+		return race, err
 	}
-	return answerRace(w)(races.Get(r.Context(), who(r), raceRef(r)))
+	race, err = races.Get(r.Context(), who(r), raceRef(r))
+	race.Spec.Start.Env = shownEnv(r, race.Spec.Start.Env)
+	return race, err
 }
 
 // cancelRace is done also for a client that has gone: it may have sent it with
 // their last breath.
-func (s raceRoutes) cancelRace(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) cancelRace(r *http.Request, _ api.None) (race forkbox.Race, err error) {
 	races, err := s.races("cancel a race")
-	if err == nil {
-		err = decodeOptional(r, &struct{}{})
-	}
 	if err != nil {
-		return err
+		return race, err
 	}
-	return answerRace(w)(races.Cancel(context.WithoutCancel(r.Context()), who(r), r.PathValue("race")))
+	race, err = races.Cancel(context.WithoutCancel(r.Context()), who(r), r.PathValue("race"))
+	race.Spec.Start.Env = shownEnv(r, race.Spec.Start.Env)
+	return race, err
 }
 
-func (s raceRoutes) removeRace(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) removeRace(r *http.Request, _ api.None) (none api.None, err error) {
 	races, err := s.races("remove a race")
 	if err != nil {
-		return err
+		return none, err
 	}
-	force, err := yesOrNo(r, "force")
-	if err != nil {
-		return err
-	}
-	return done(w, races.Remove(r.Context(), who(r), r.PathValue("race"), force))
+	return none, races.Remove(r.Context(), who(r), r.PathValue("race"), isSet(r, "force"))
 }
 
-// applyRace needs a body, if only {}, as applyBox does.
-func (s raceRoutes) applyRace(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) applyRace(r *http.Request, spec forkbox.RaceApply) (landing forkbox.RaceLanding, err error) {
 	races, err := s.races("apply a race")
 	if err != nil {
-		return err
+		return landing, err
 	}
-	var spec forkbox.RaceApply
-	if err := decode(r, &spec); err != nil {
-		return err
-	}
-	landing, err := races.Apply(r.Context(), who(r), r.PathValue("race"), spec)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, landing)
-}
-
-func answerRace(w http.ResponseWriter) func(forkbox.Race, error) error {
-	return func(race forkbox.Race, err error) error {
-		if err != nil {
-			return err
-		}
-		return answer(w, http.StatusOK, race)
-	}
+	return races.Apply(r.Context(), who(r), r.PathValue("race"), spec)
 }
 
 // followRace sends one event per line, each as soon as it is there.
-func (s raceRoutes) followRace(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) followRace(w http.ResponseWriter, r *http.Request, _ api.None) error {
 	races, err := s.races("follow a race")
 	if err != nil {
 		return err
@@ -169,34 +142,36 @@ func (s raceRoutes) followRace(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	out := &lines{ResponseWriter: w, follow: true}
 	err = races.Follow(ctx, who(r), raceRef(r), func(event forkbox.RaceEvent) error {
-		return out.add(client.RaceLine{RaceEvent: &event})
+		if event.Record != nil {
+			shown := *event.Record
+			shown.Spec.Start.Env = shownEnv(r, shown.Spec.Start.Env)
+			event.Record = &shown
+		}
+		return out.add(api.RaceLine{RaceEvent: &event})
 	})
-	return out.end(s.cutOff(r, "follow a race", err), func(e *forkbox.Error) any { return client.RaceLine{Error: e} })
+	return out.end(s.cutOff(r, "follow a race", err), func(e *forkbox.Error) any { return api.RaceLine{Error: e} })
 }
 
 // streamRaceLog sends what an approach printed, a piece per line.
-func (s raceRoutes) streamRaceLog(w http.ResponseWriter, r *http.Request) error {
+func (s raceRoutes) streamRaceLog(w http.ResponseWriter, r *http.Request, _ api.None) error {
 	races, err := s.races("read a transcript")
 	if err != nil {
 		return err
 	}
-	follow, err := yesOrNo(r, "follow")
-	if err != nil {
-		return err
-	}
+	follow := isSet(r, "follow")
 	ctx, cancel := s.lasting(r)
 	defer cancel()
 	out := &lines{ResponseWriter: w, follow: follow}
 	approach := r.URL.Query().Get("approach")
 	err = races.Log(ctx, who(r), raceRef(r), approach, follow, func(piece forkbox.RaceLog) error {
-		return out.add(client.RaceLogLine{RaceLog: &piece})
+		return out.add(api.RaceLogLine{RaceLog: &piece})
 	})
-	return out.end(s.cutOff(r, "read a transcript", err), func(e *forkbox.Error) any { return client.RaceLogLine{Error: e} })
+	return out.end(s.cutOff(r, "read a transcript", err), func(e *forkbox.Error) any { return api.RaceLogLine{Error: e} })
 }
 
 // cutOff says why a stream ended before its end: who follows asks the next
 // daemon where this one stops. Who has gone is no failure.
-func (s raceRoutes) cutOff(r *http.Request, op string, err error) error {
+func (s *Server) cutOff(r *http.Request, op string, err error) error {
 	switch {
 	case err == nil || r.Context().Err() != nil:
 		return nil

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 func someRace() forkbox.RaceSpec {
@@ -68,8 +68,8 @@ func TestOnlyQuestionsAreAboutTheNewestRace(t *testing.T) {
 	}
 	_, cancelErr := c.CancelRace(ctx, "")
 	_, applyErr := c.ApplyRace(ctx, "", forkbox.RaceApply{})
-	_, otherErr := c.CancelRace(ctx, client.NewestRace)
-	for _, err := range []error{cancelErr, applyErr, otherErr, c.RemoveRace(ctx, "", true), c.RemoveRace(ctx, client.NewestRace, true)} {
+	_, otherErr := c.CancelRace(ctx, api.NewestRace)
+	for _, err := range []error{cancelErr, applyErr, otherErr, c.RemoveRace(ctx, "", true), c.RemoveRace(ctx, api.NewestRace, true)} {
 		if forkbox.CodeOf(err) != forkbox.NotFound {
 			t.Error(err)
 		}

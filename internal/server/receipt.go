@@ -2,61 +2,34 @@ package server
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
-// applyBox needs a body, if only {}: a request that lost its body on the way
-// must not mean "apply everything".
-func (s changeRoutes) applyBox(w http.ResponseWriter, r *http.Request) error {
-	var spec forkbox.ApplySpec
-	if err := decode(r, &spec); err != nil {
-		return err
-	}
-	receipt, err := s.Engine.Apply(r.Context(), who(r), r.PathValue("box"), spec)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, receipt)
+func (s changeRoutes) applyBox(r *http.Request, spec forkbox.ApplySpec) (forkbox.Receipt, error) {
+	return s.Engine.Apply(r.Context(), who(r), r.PathValue("box"), spec)
 }
 
-func (s changeRoutes) discardChanges(w http.ResponseWriter, r *http.Request) error {
-	var req client.DiscardRequest
-	if err := decode(r, &req); err != nil {
-		return err
-	}
+func (s changeRoutes) discardChanges(r *http.Request, req api.DiscardRequest) (api.DiscardResult, error) {
 	paths, err := s.Engine.Discard(r.Context(), who(r), r.PathValue("box"), req.Selection)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, client.DiscardResult{Paths: notNil(paths)})
+	return api.DiscardResult{Paths: notNil(paths)}, err
 }
 
-func (s changeRoutes) listReceipts(w http.ResponseWriter, r *http.Request) error {
-	list, err := s.Engine.Receipts(r.Context(), who(r))
+func (s changeRoutes) listReceipts(r *http.Request, _ api.None) (list api.ReceiptList, err error) {
+	all, err := s.Engine.Receipts(r.Context(), who(r))
 	if err != nil {
-		return err
+		return list, err
 	}
-	return answer(w, http.StatusOK, client.ReceiptList{Receipts: notNil(list)})
+	list.Receipts, list.Next, err = page(r, all, func(c forkbox.Receipt) (time.Time, string) { return c.Created, c.ID })
+	return list, err
 }
 
-func (s changeRoutes) getReceipt(w http.ResponseWriter, r *http.Request) error {
-	receipt, err := s.Engine.Receipt(r.Context(), who(r), r.PathValue("receipt"))
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, receipt)
+func (s changeRoutes) getReceipt(r *http.Request, _ api.None) (forkbox.Receipt, error) {
+	return s.Engine.Receipt(r.Context(), who(r), r.PathValue("receipt"))
 }
 
-func (s changeRoutes) undoReceipt(w http.ResponseWriter, r *http.Request) error {
-	var req client.UndoRequest
-	if err := decode(r, &req); err != nil {
-		return err
-	}
-	receipt, err := s.Engine.Undo(r.Context(), who(r), r.PathValue("receipt"), req)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, receipt)
+func (s changeRoutes) undoReceipt(r *http.Request, req api.UndoRequest) (forkbox.Receipt, error) {
+	return s.Engine.Undo(r.Context(), who(r), r.PathValue("receipt"), req)
 }

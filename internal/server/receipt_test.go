@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // TestApplyNeedsAWholeRequest: a request that was cut off, or misspelt, must
@@ -70,7 +70,7 @@ func TestReceiptRoutes(t *testing.T) {
 	if got, err := r.client.Receipt(ctx, "r1"); err != nil || got.ID != "r1" {
 		t.Error(got, err)
 	}
-	if got, err := r.client.Undo(ctx, "r1", client.UndoRequest{Force: []string{"/a"}}); err != nil || got.State != forkbox.Undone {
+	if got, err := r.client.Undo(ctx, "r1", api.UndoRequest{Force: []string{"/a"}}); err != nil || got.State != forkbox.Undone {
 		t.Error(got, err)
 	}
 	if got, err := r.client.Discard(ctx, "b1", forkbox.Selection{Paths: []string{"/a"}}); err != nil || len(got.Paths) != 1 {

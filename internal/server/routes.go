@@ -2,154 +2,182 @@ package server
 
 import (
 	"net/http"
+	"path"
+	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 )
-
-// access says who may call a route.
-type access string
-
-const (
-	// anyone who can open the socket: it tells nothing about any user.
-	anyone access = "anyone"
-	// owner is a user whom this daemon serves, and only for their own boxes:
-	// the engine finds no others.
-	owner access = "owner"
-)
-
-type route struct {
-	method, path string
-	access       access
-	serve        func(*Server, http.ResponseWriter, *http.Request) error
-}
 
 // The routes of one noun each. They answer with what the server has.
 type (
+	daemonRoutes   struct{ *Server }
 	boxRoutes      struct{ *Server }
 	changeRoutes   struct{ *Server }
 	limitRoutes    struct{ *Server }
 	netRoutes      struct{ *Server }
 	snapshotRoutes struct{ *Server }
 	execRoutes     struct{ *Server }
+	fileRoutes     struct{ *Server }
 	raceRoutes     struct{ *Server }
 	storeRoutes    struct{ *Server }
+
+	operationRoutes struct{ *Server }
 )
 
-// on is a route of a noun as one of the server.
-func on[Routes ~struct{ *Server }](serve func(Routes, http.ResponseWriter, *http.Request) error) func(*Server, http.ResponseWriter, *http.Request) error {
-	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
-		return serve(Routes(struct{ *Server }{s}), w, r)
-	}
-}
+// handlers say what serves each route of the API. What the routes are, and who
+// may call them, is in package api.
+var handlers = [...]handler{
+	reply(api.GetVersion, daemonRoutes.getVersion),
+	write(api.GetLiveness, daemonRoutes.getLiveness),
+	write(api.GetReadiness, daemonRoutes.getReadiness),
+	write(api.GetMetrics, daemonRoutes.getMetrics),
+	write(api.GetProfile, daemonRoutes.getProfile),
+	write(api.GetOpenAPI, daemonRoutes.getOpenAPI),
+	write(api.GetDocs, daemonRoutes.getDocs),
+	reply(api.GetDoctor, daemonRoutes.getDoctor),
+	reply(api.GetConfig, daemonRoutes.getConfig),
+	reply(api.MendStray, daemonRoutes.mendStray),
+	reply(api.GetQueue, daemonRoutes.getQueue),
+	reply(api.ListServices, daemonRoutes.listServices),
+	write(api.ReadEvents, daemonRoutes.readEvents),
 
-// routes is the API.
-var routes = [...]route{
-	{"GET", "/v1/version", anyone, (*Server).version},
-	{"GET", "/v1/doctor", owner, (*Server).doctor},
-	{"POST", "/v1/strays", owner, (*Server).mendStray},
+	reply(api.ListBoxes, boxRoutes.listBoxes),
+	reply(api.CreateBox, boxRoutes.createBox),
+	reply(api.GetBox, boxRoutes.getBox),
+	reply(api.RemoveBox, boxRoutes.removeBox),
+	reply(api.StartBox, boxRoutes.startBox),
+	reply(api.StopBox, boxRoutes.stopBox),
+	reply(api.KeepBox, boxRoutes.keepBox),
+	reply(api.ListProcesses, boxRoutes.listProcesses),
 
-	{"POST", "/v1/run", owner, on(execRoutes.run)},
+	write(api.ListChanges, changeRoutes.listChanges),
+	reply(api.GetStatus, changeRoutes.getStatus),
+	reply(api.ApplyBox, changeRoutes.applyBox),
+	reply(api.DiscardChanges, changeRoutes.discardChanges),
+	reply(api.SyncBox, changeRoutes.syncBox),
+	reply(api.ListReceipts, changeRoutes.listReceipts),
+	reply(api.GetReceipt, changeRoutes.getReceipt),
+	reply(api.UndoReceipt, changeRoutes.undoReceipt),
 
-	{"GET", "/v1/boxes", owner, on(boxRoutes.listBoxes)},
-	{"POST", "/v1/boxes", owner, on(boxRoutes.createBox)},
-	{"GET", "/v1/boxes/{box}", owner, on(boxRoutes.getBox)},
-	{"DELETE", "/v1/boxes/{box}", owner, on(boxRoutes.removeBox)},
-	{"POST", "/v1/boxes/{box}/start", owner, on(boxRoutes.startBox)},
-	{"POST", "/v1/boxes/{box}/stop", owner, on(boxRoutes.stopBox)},
-	{"GET", "/v1/boxes/{box}/changes", owner, on(changeRoutes.listChanges)},
-	{"GET", "/v1/boxes/{box}/status", owner, on(changeRoutes.boxStatus)},
-	{"POST", "/v1/boxes/{box}/apply", owner, on(changeRoutes.applyBox)},
-	{"POST", "/v1/boxes/{box}/discard", owner, on(changeRoutes.discardChanges)},
-	{"POST", "/v1/boxes/{box}/sync", owner, on(changeRoutes.syncBox)},
-	{"GET", "/v1/boxes/{box}/processes", owner, on(boxRoutes.listProcesses)},
+	reply(api.SetLimits, limitRoutes.setLimits),
+	reply(api.ExtendBox, limitRoutes.extendBox),
+	reply(api.PauseBox, limitRoutes.pauseBox),
+	reply(api.ResumeBox, limitRoutes.resumeBox),
+	reply(api.GetStats, limitRoutes.getStats),
+	reply(api.ListStats, limitRoutes.listStats),
+	reply(api.ListLimits, limitRoutes.listLimits),
+	reply(api.TryLimits, limitRoutes.tryLimits),
 
-	{"PATCH", "/v1/boxes/{box}/limits", owner, on(limitRoutes.setLimits)},
-	{"POST", "/v1/boxes/{box}/extend", owner, on(limitRoutes.extendBox)},
-	{"POST", "/v1/boxes/{box}/pause", owner, on(limitRoutes.pauseBox)},
-	{"POST", "/v1/boxes/{box}/resume", owner, on(limitRoutes.resumeBox)},
-	{"GET", "/v1/boxes/{box}/stats", owner, on(limitRoutes.boxStats)},
+	reply(api.GetNet, netRoutes.getNet),
+	reply(api.ChangeNet, netRoutes.changeNet),
+	write(api.ListConns, netRoutes.streamConns),
+	reply(api.ExplainNet, netRoutes.explainNet),
+	reply(api.ListPorts, netRoutes.listPorts),
+	reply(api.PublishPort, netRoutes.publishPort),
+	reply(api.UnpublishPort, netRoutes.unpublishPort),
+	reply(api.OpenPort, netRoutes.openPort),
+	reply(api.WaitPort, netRoutes.waitPort),
 
-	{"GET", "/v1/boxes/{box}/net", owner, on(netRoutes.getNet)},
-	{"PATCH", "/v1/boxes/{box}/net", owner, on(netRoutes.changeNet)},
-	{"GET", "/v1/boxes/{box}/net/log", owner, on(netRoutes.streamConns)},
-	{"POST", "/v1/boxes/{box}/net/explain", owner, on(netRoutes.explainNet)},
-	{"GET", "/v1/boxes/{box}/ports", owner, on(netRoutes.listPorts)},
-	{"POST", "/v1/boxes/{box}/ports", owner, on(netRoutes.publishPort)},
-	{"DELETE", "/v1/boxes/{box}/ports", owner, on(netRoutes.unpublishPort)},
-	{"POST", "/v1/boxes/{box}/open", owner, on(netRoutes.openPort)},
-	{"POST", "/v1/boxes/{box}/wait", owner, on(netRoutes.waitPort)},
+	reply(api.ListSnapshots, snapshotRoutes.listSnapshots),
+	reply(api.CreateSnapshot, snapshotRoutes.createSnapshot),
+	reply(api.RemoveSnapshot, snapshotRoutes.removeSnapshot),
+	reply(api.RollbackBox, snapshotRoutes.rollbackBox),
+	reply(api.ForkBox, snapshotRoutes.forkBox),
+	reply(api.GetFamily, snapshotRoutes.getFamily),
+	reply(api.ListTemplates, snapshotRoutes.listTemplates),
+	reply(api.CreateTemplate, snapshotRoutes.createTemplate),
+	reply(api.RemoveTemplate, snapshotRoutes.removeTemplate),
+	reply(api.WarmTemplate, snapshotRoutes.warmTemplate),
+	write(api.ExportBox, snapshotRoutes.exportBox),
+	write(api.ImportBox, snapshotRoutes.importBox),
+	write(api.AddBase, snapshotRoutes.addBase),
 
-	{"GET", "/v1/boxes/{box}/snapshots", owner, on(snapshotRoutes.listSnapshots)},
-	{"POST", "/v1/boxes/{box}/snapshots", owner, on(snapshotRoutes.createSnapshot)},
-	{"DELETE", "/v1/boxes/{box}/snapshots/{snapshot}", owner, on(snapshotRoutes.removeSnapshot)},
-	{"POST", "/v1/boxes/{box}/rollback", owner, on(snapshotRoutes.rollbackBox)},
-	{"POST", "/v1/boxes/{box}/fork", owner, on(snapshotRoutes.forkBox)},
-	{"GET", "/v1/boxes/{box}/export", owner, on(snapshotRoutes.exportBox)},
-	{"PUT", "/v1/boxes/{box}/keep", owner, on(storeRoutes.keepBox)},
+	write(api.RunCommand, execRoutes.run),
+	reply(api.ListExecs, execRoutes.listExecs),
+	write(api.StartExec, execRoutes.startExec),
+	reply(api.GetExec, execRoutes.getExec),
+	reply(api.WaitExec, execRoutes.waitExec),
+	reply(api.SignalExec, execRoutes.signalExec),
+	reply(api.KillExec, execRoutes.killExec),
+	reply(api.ResizeExec, execRoutes.resizeExec),
+	reply(api.SuspendExec, execRoutes.suspendExec),
+	write(api.ReadLogs, execRoutes.streamLogs),
+	write(api.AttachExec, execRoutes.attachExec),
+	write(api.StreamRun, execRoutes.streamRun),
+	write(api.StreamExec, execRoutes.streamExec),
+	write(api.JoinExec, execRoutes.joinExec),
 
-	{"GET", "/v1/boxes/{box}/execs", owner, on(execRoutes.listExecs)},
-	{"POST", "/v1/boxes/{box}/execs", owner, on(execRoutes.startExec)},
-	{"GET", "/v1/boxes/{box}/execs/{exec}", owner, on(execRoutes.getExec)},
-	{"GET", "/v1/boxes/{box}/execs/{exec}/wait", owner, on(execRoutes.waitExec)},
-	{"POST", "/v1/boxes/{box}/execs/{exec}/signal", owner, on(execRoutes.signalExec)},
-	{"POST", "/v1/boxes/{box}/execs/{exec}/kill", owner, on(execRoutes.killExec)},
-	{"POST", "/v1/boxes/{box}/execs/{exec}/resize", owner, on(execRoutes.resizeExec)},
-	{"POST", "/v1/boxes/{box}/execs/{exec}/suspend", owner, on(execRoutes.suspendExec)},
-	{"GET", "/v1/boxes/{box}/execs/{exec}/logs", owner, on(execRoutes.streamLogs)},
-	{"POST", "/v1/boxes/{box}/execs/{exec}/attach", owner, on(execRoutes.attachExec)},
+	write(api.ReadFile, fileRoutes.readFile),
+	write(api.WriteFile, fileRoutes.writeFile),
+	reply(api.RemoveFile, fileRoutes.removeFile),
+	reply(api.StatFile, fileRoutes.statFile),
+	reply(api.ListFiles, fileRoutes.listFiles),
+	reply(api.MakeDir, fileRoutes.makeDir),
+	reply(api.MoveFile, fileRoutes.moveFile),
+	write(api.WatchFiles, fileRoutes.watchFiles),
+	write(api.TarOut, fileRoutes.tarOut),
+	write(api.TarIn, fileRoutes.tarIn),
 
-	{"GET", "/v1/limits", owner, on(limitRoutes.listHolds)},
-	{"POST", "/v1/limits", owner, on(limitRoutes.wouldLimit)},
-	{"GET", "/v1/stats", owner, on(limitRoutes.allStats)},
-	{"GET", "/v1/events", owner, (*Server).streamEvents},
-	{"GET", "/v1/queue", owner, (*Server).listQueue},
+	reply(api.GetStore, storeRoutes.getStore),
+	reply(api.InitStore, storeRoutes.initStore),
+	reply(api.GrowStore, storeRoutes.growStore),
+	reply(api.RemoveStore, storeRoutes.removeStore),
+	reply(api.RepairStore, storeRoutes.repairStore),
+	reply(api.CollectBoxes, storeRoutes.collectBoxes),
+	reply(api.GetUsage, storeRoutes.getUsage),
+	reply(api.ListSecrets, storeRoutes.listSecrets),
+	{api.SetSecret.Route, setSecret},
+	reply(api.RemoveSecret, storeRoutes.removeSecret),
 
-	{"GET", "/v1/family", owner, on(snapshotRoutes.family)},
-	{"GET", "/v1/templates", owner, on(snapshotRoutes.listTemplates)},
-	{"POST", "/v1/templates", owner, on(snapshotRoutes.createTemplate)},
-	{"DELETE", "/v1/templates/{template}", owner, on(snapshotRoutes.removeTemplate)},
-	{"POST", "/v1/templates/{template}/warm", owner, on(snapshotRoutes.warmTemplate)},
+	reply(api.ListTokens, daemonRoutes.listTokens),
+	reply(api.CreateToken, daemonRoutes.createToken),
+	reply(api.RemoveToken, daemonRoutes.removeToken),
+	reply(api.ReadAudit, daemonRoutes.readAudit),
+	reply(api.ListListeners, daemonRoutes.listListeners),
 
-	{"POST", "/v1/import", owner, on(snapshotRoutes.importBox)},
-	{"POST", "/v1/bases", owner, on(snapshotRoutes.addBase)},
+	reply(api.ListOperations, operationRoutes.listOperations),
+	reply(api.GetOperation, operationRoutes.getOperation),
+	write(api.FollowOperation, operationRoutes.followOperation),
+	reply(api.CancelOperation, operationRoutes.cancelOperation),
 
-	{"GET", "/v1/store", owner, on(storeRoutes.getStore)},
-	{"POST", "/v1/store", owner, on(storeRoutes.initStore)},
-	{"PATCH", "/v1/store", owner, on(storeRoutes.growStore)},
-	{"DELETE", "/v1/store", owner, on(storeRoutes.removeStore)},
-	{"POST", "/v1/store/repair", owner, on(storeRoutes.repairStore)},
-
-	{"GET", "/v1/secrets", owner, on(storeRoutes.listSecrets)},
-	{"PUT", "/v1/secrets/{secret}", owner, on(storeRoutes.setSecret)},
-	{"DELETE", "/v1/secrets/{secret}", owner, on(storeRoutes.removeSecret)},
-
-	{"POST", "/v1/gc", owner, on(storeRoutes.collect)},
-	{"GET", "/v1/usage", owner, on(storeRoutes.usage)},
-
-	{"GET", "/v1/races", owner, on(raceRoutes.listRaces)},
-	{"POST", "/v1/races", owner, on(raceRoutes.startRace)},
-	{"GET", "/v1/races/{race}", owner, on(raceRoutes.getRace)},
-	{"DELETE", "/v1/races/{race}", owner, on(raceRoutes.removeRace)},
-	{"GET", "/v1/races/{race}/events", owner, on(raceRoutes.followRace)},
-	{"POST", "/v1/races/{race}/cancel", owner, on(raceRoutes.cancelRace)},
-	{"POST", "/v1/races/{race}/apply", owner, on(raceRoutes.applyRace)},
-	{"GET", "/v1/races/{race}/log", owner, on(raceRoutes.streamRaceLog)},
-
-	{"GET", "/v1/receipts", owner, on(changeRoutes.listReceipts)},
-	{"GET", "/v1/receipts/{receipt}", owner, on(changeRoutes.getReceipt)},
-	{"POST", "/v1/receipts/{receipt}/undo", owner, on(changeRoutes.undoReceipt)},
+	reply(api.ListRaces, raceRoutes.listRaces),
+	reply(api.StartRace, raceRoutes.startRace),
+	reply(api.GetRace, raceRoutes.getRace),
+	reply(api.RemoveRace, raceRoutes.removeRace),
+	write(api.FollowRace, raceRoutes.followRace),
+	reply(api.CancelRace, raceRoutes.cancelRace),
+	reply(api.ApplyRace, raceRoutes.applyRace),
+	write(api.ReadRaceLog, raceRoutes.streamRaceLog),
 }
 
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	for _, r := range routes {
-		mux.Handle(r.method+" "+r.path, s.guard(r))
+	for _, h := range handlers {
+		mux.Handle(h.Method+" "+h.Path, s.guard(h))
 	}
-	mux.Handle("/", s.guard(route{access: anyone, serve: (*Server).noRoute}))
-	return mux
+	none := s.guard(handler{&noRoute, (*Server).refuseRoute})
+	mux.Handle("/", none)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isClean(r.URL.EscapedPath()) {
+			none.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
-func (s *Server) noRoute(_ http.ResponseWriter, r *http.Request) error {
+// isClean says whether a path has nothing in it that a mux would clean away: it
+// would lead callers to the cleaned path, ahead of the guard, and without box in
+// /v1/boxes//start there is another route.
+func isClean(p string) bool {
+	return path.Clean(p) == strings.TrimSuffix(p, "/") || p == "/"
+}
+
+// noRoute stands for all that the API does not have.
+var noRoute = api.Route{Name: "none"}
+
+func (s *Server) refuseRoute(_ http.ResponseWriter, r *http.Request) error {
 	return forkbox.Errorf(forkbox.NotFound, "answer", "there is no %s %s", r.Method, r.URL.Path).
 		Hint("the client may be newer than the daemon; see: forkbox version")
 }

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // Vault keeps secrets, each user's apart from all others'. It says what names,
@@ -28,21 +28,18 @@ func (s storeRoutes) vault(op string) (Vault, error) {
 	return s.Vault, nil
 }
 
-func (s storeRoutes) listSecrets(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) listSecrets(r *http.Request, _ api.None) (list api.SecretList, err error) {
 	vault, err := s.vault("list secrets")
 	if err != nil {
-		return err
+		return list, err
 	}
-	list, err := vault.List(who(r).UID)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, client.SecretList{Secrets: notNil(list)})
+	secrets, err := vault.List(who(r).UID)
+	return api.SecretList{Secrets: notNil(secrets)}, err
 }
 
-func (s storeRoutes) setSecret(w http.ResponseWriter, r *http.Request) error {
-	const op = "keep a secret"
-	vault, err := s.vault(op)
+// setSecret reads its request itself: see secretRequest.
+func setSecret(s *Server, w http.ResponseWriter, r *http.Request) error {
+	vault, err := storeRoutes{s}.vault("keep a secret")
 	if err != nil {
 		return err
 	}
@@ -52,31 +49,35 @@ func (s storeRoutes) setSecret(w http.ResponseWriter, r *http.Request) error {
 	}
 	value := []byte(req.Value)
 	defer clear(value)
-	return done(w, vault.Set(who(r).UID, forkbox.Secret{Name: r.PathValue("secret"), Hosts: req.Hosts}, value))
+	if err := vault.Set(who(r).UID, forkbox.Secret{Name: r.PathValue("secret"), Hosts: req.Hosts}, value); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 // removeSecret tells who slipped in a name: the vault itself does not mind one
 // that is not there.
-func (s storeRoutes) removeSecret(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) removeSecret(r *http.Request, _ api.None) (none api.None, err error) {
 	op, name := "remove secret "+r.PathValue("secret"), r.PathValue("secret")
 	vault, err := s.vault(op)
 	if err != nil {
-		return err
+		return none, err
 	}
 	list, err := vault.List(who(r).UID)
 	if err != nil {
-		return err
+		return none, err
 	}
 	if !slices.ContainsFunc(list, func(s forkbox.Secret) bool { return s.Name == name }) {
-		return forkbox.Errorf(forkbox.NotFound, op, "there is none of that name").Hint("see: forkbox secret ls")
+		return none, forkbox.Errorf(forkbox.NotFound, op, "there is none of that name").Hint("see: forkbox secret ls")
 	}
-	return done(w, vault.Remove(who(r).UID, name))
+	return none, vault.Remove(who(r).UID, name)
 }
 
 // secretRequest reads a value that must not turn up in an answer or in the log,
 // where errors go: a decoder's own words may quote what it has read, so the
 // client never gets to see them.
-func secretRequest(r *http.Request) (req client.SecretRequest, err error) {
+func secretRequest(r *http.Request) (req api.SecretRequest, err error) {
 	const op = "keep a secret"
 	text, err := io.ReadAll(r.Body)
 	defer clear(text)
@@ -84,15 +85,15 @@ func secretRequest(r *http.Request) (req client.SecretRequest, err error) {
 	case err != nil:
 		return req, badRequest(err)
 	case !utf8.Valid(text) || decodeTextExactly(text, &req) != nil:
-		return client.SecretRequest{}, forkbox.Errorf(forkbox.Invalid, op, "the request is not understood").
+		return api.SecretRequest{}, forkbox.Errorf(forkbox.Invalid, op, "the request is not understood").
 			Hint(`it is {"value": "…", "hosts": ["api.example.com"]}, in UTF-8, and nothing else`)
 	case strings.ContainsRune(req.Value, utf8.RuneError):
 		// Half a surrogate pair: another value would be kept than was sent.
-		return client.SecretRequest{}, forkbox.Errorf(forkbox.Invalid, op, "the value has characters that are none")
+		return api.SecretRequest{}, forkbox.Errorf(forkbox.Invalid, op, "the value has characters that are none")
 	case req.Value == "":
-		return client.SecretRequest{}, forkbox.Errorf(forkbox.Invalid, op, "it has no value")
+		return api.SecretRequest{}, forkbox.Errorf(forkbox.Invalid, op, "it has no value")
 	case len(req.Hosts) == 0:
-		return client.SecretRequest{}, forkbox.Errorf(forkbox.Invalid, op, "it does not say which hosts it is sent to")
+		return api.SecretRequest{}, forkbox.Errorf(forkbox.Invalid, op, "it does not say which hosts it is sent to")
 	}
 	return req, nil
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 const hush = "s3cr3t-v4lue"
@@ -26,7 +26,7 @@ func TestSecretsAreTheCallersOwn(t *testing.T) {
 		s.peer = func(net.Conn) (forkbox.Owner, error) { return forkbox.Owner{UID: int(uid.Load())}, nil }
 	})
 	ctx, c := t.Context(), r.client
-	if err := c.SetSecret(ctx, "TOKEN", client.SecretRequest{Value: hush, Hosts: []string{"api.example", "*.x.example"}}); err != nil {
+	if err := c.SetSecret(ctx, "TOKEN", api.SecretRequest{Value: hush, Hosts: []string{"api.example", "*.x.example"}}); err != nil {
 		t.Fatal(err)
 	}
 	if vault.kept[4002]["TOKEN"] != hush || len(vault.hosts["TOKEN"]) != 2 {
@@ -98,7 +98,7 @@ func TestDaemonWithoutAVault(t *testing.T) {
 	r := start(t)
 	ctx, c := t.Context(), r.client
 	_, err := c.Secrets(ctx)
-	for _, err := range []error{err, c.SetSecret(ctx, "A", client.SecretRequest{Value: "x", Hosts: []string{"h"}}), c.RemoveSecret(ctx, "A")} {
+	for _, err := range []error{err, c.SetSecret(ctx, "A", api.SecretRequest{Value: "x", Hosts: []string{"h"}}), c.RemoveSecret(ctx, "A")} {
 		if forkbox.CodeOf(err) != forkbox.Unsupported {
 			t.Error(err)
 		}

@@ -13,6 +13,11 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/internal/access"
+	"github.com/forkbox/forkbox/internal/operations"
+	"github.com/forkbox/forkbox/internal/replay"
+	"github.com/forkbox/forkbox/internal/trace"
 )
 
 // maxBody bounds a request. The largest is an exec's with its environment,
@@ -27,9 +32,59 @@ type Config struct {
 	Log     *slog.Logger
 	Version string
 
+	// Outside is how callers come beside the unix socket; nil: not at all.
+	Outside *Outside
+	// Tokens lets in who shows one; nil: no caller. Clients and Users are for those
+	// who show a certificate.
+	Tokens  *access.Tokens
+	Clients access.Clients
+	Users   *access.Users
+	// Group is whose members a daemon of root's serves beside root; 0 and below:
+	// everybody.
+	Group int
+	// Trail is told of all that is changed, and of all that is refused; nil: none is
+	// kept.
+	Trail *access.Trail
+	// Keys has what was asked for with a key be answered again; nil: no request can
+	// have one.
+	Keys *replay.Keeper
+	// Operations knows long work; nil: it cannot be followed, and callers wait for it.
+	Operations *operations.Keeper
+	// Requests bounds how often a token or certificate may ask, and Failures how
+	// often an address may fail to show one; nil: nothing does. Upload is how many
+	// bytes a request from outside may bring; 0: any number.
+	Requests, Failures *access.Rate
+	Upload             int64
+	// BodyTime is how long a body from outside may take, beside a second for each
+	// KiB of it; a minute if zero.
+	BodyTime time.Duration
+
+	// Configuration is what the daemon goes by, as a user may see it, and Checks
+	// what doctor says of it. Both may be nil.
+	Configuration func(who forkbox.Owner) api.Configuration
+	Checks        func() []forkbox.Check
+	// Services finds what listens on this machine: of one user, or of all for root.
+	// May be nil.
+	Services func(ctx context.Context, uid int) ([]forkbox.Service, error)
+
 	// IdleAfter, unless zero, ends Serve when no client has asked anything and
 	// nothing has run for that long.
 	IdleAfter time.Duration
+	// Heartbeat is how often a stream in which nothing happens says so;
+	// [api.Heartbeat] if zero.
+	Heartbeat time.Duration
+	// Slowest is how long a reader of events may not read before it is cut off; half
+	// a minute if zero.
+	Slowest time.Duration
+	// Parts says how each part of the daemon does. May be nil.
+	Parts func(context.Context) []api.Part
+	// Metrics answers a scraper, with what is told by owner of one uid, or of all
+	// where that is nil; may be nil itself. Observe is told of each request, by the
+	// name of its route and the code of its error. May be nil.
+	Metrics func(w http.ResponseWriter, uid *int)
+	Observe func(route, code string, took time.Duration)
+	// Tracer has requests be traced; nil: none is.
+	Tracer *trace.Tracer
 	// Retire is called once before Serve ends for being idle. It takes the
 	// socket's name away, so that a client that comes later starts a new
 	// daemon instead of reaching one that is about to end.
@@ -39,10 +94,12 @@ type Config struct {
 // Server answers requests.
 type Server struct {
 	Config
-	peer     func(net.Conn) (forkbox.Owner, error)
-	uid      int // the daemon's own
-	idle     idleClock
-	stopping chan struct{} // closed when Serve ends: streams and sessions let go
+	peer      func(net.Conn) (forkbox.Owner, error)
+	uid       int // the daemon's own
+	idle      idleClock
+	health    health
+	profiling sync.Mutex    // of the processor, or a trace: there can be one
+	stopping  chan struct{} // closed when Serve ends: streams and sessions let go
 }
 
 // New makes a server.
@@ -50,11 +107,23 @@ func New(config Config) *Server {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
+	if config.Heartbeat == 0 {
+		config.Heartbeat = api.Heartbeat
+	}
+	if config.Slowest == 0 {
+		config.Slowest = slowest
+	}
+	if config.BodyTime == 0 {
+		config.BodyTime = bodyTime
+	}
 	if config.Retire == nil {
 		config.Retire = func() {}
 	}
 	if config.Races == nil {
 		config.Races = racesOf(config.Engine)
+	}
+	if config.Operations != nil && config.Operations.Events == nil {
+		config.Operations.Events = eventsOf(config.Engine)
 	}
 	users := newUserCache()
 	return &Server{
@@ -79,6 +148,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
+	outside := s.outsideServer(web.Handler)
+	if s.Outside != nil {
+		failed = make(chan error, 1+len(s.Outside.Listeners))
+		s.serveOutside(outside, failed)
+		s.IdleAfter = 0 // whoever comes from outside cannot start a daemon
+	}
 	go func() { failed <- web.Serve(l) }()
 
 	idle := s.idle.after(ctx, s.IdleAfter, s.Engine.Busy)
@@ -94,11 +169,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	close(s.stopping)
 	drain, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
-	if err := web.Shutdown(drain); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if err := errors.Join(web.Shutdown(drain), outside.Shutdown(drain)); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	s.idle.wait(drain) // Shutdown does not wait for upgraded connections
-	return web.Close()
+	if s.Operations != nil {
+		s.Operations.Stop()
+	}
+	return errors.Join(web.Close(), outside.Close())
 }
 
 // retire gives those who connected just before the name went away the time to

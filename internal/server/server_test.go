@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/api/apitest"
 	"github.com/forkbox/forkbox/client"
 )
 
@@ -31,6 +33,11 @@ type running struct {
 
 func start(t *testing.T, change ...func(*Server)) *running {
 	t.Helper()
+	CheckAnswer = func(route *api.Route, status int, body []byte) {
+		if err := apitest.Check(route, status, body); err != nil {
+			t.Error(err)
+		}
+	}
 	dir, err := os.MkdirTemp("", "fb") // t.TempDir is too long for a socket
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +108,7 @@ func TestBadRequestsDoNothing(t *testing.T) {
 
 func TestPeerIsTheOwner(t *testing.T) {
 	r := start(t)
-	box, err := r.client.Create(t.Context(), client.CreateRequest{Name: "try", Net: "host", Env: []string{"A=1"}})
+	box, err := r.client.Create(t.Context(), api.CreateRequest{Name: "try", Net: "host", Env: []string{"A=1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +128,7 @@ func TestUserDaemonServesItsOwnUserOnly(t *testing.T) {
 		s.peer = func(net.Conn) (forkbox.Owner, error) { return forkbox.Owner{UID: 4002}, nil }
 	}
 	r := start(t, foreign)
-	_, err := r.client.Create(t.Context(), client.CreateRequest{Name: "x"})
+	_, err := r.client.Create(t.Context(), api.CreateRequest{Name: "x"})
 	if forkbox.CodeOf(err) != forkbox.Denied || len(r.engine.created) > 0 {
 		t.Errorf("err %v, created %v", err, r.engine.created)
 	}
@@ -133,10 +140,51 @@ func TestUserDaemonServesItsOwnUserOnly(t *testing.T) {
 	}
 }
 
-func TestEveryRouteButVersionNeedsAnOwner(t *testing.T) {
-	for _, r := range routes {
-		if r.access != owner && r.path != "/v1/version" {
-			t.Errorf("%s %s is open to %s", r.method, r.path, r.access)
+// TestFewRoutesAreOpen: what the daemon is, and whether it is well, anyone may
+// know; all else needs a scope.
+func TestFewRoutesAreOpen(t *testing.T) {
+	open := map[string]bool{"/v1/version": true, "/openapi.json": true, "/docs": true, "/healthz": true, "/readyz": true}
+	for _, r := range api.Routes() {
+		if len(r.Scopes) == 0 && !open[r.Path] {
+			t.Errorf("%s %s is open to anyone", r.Method, r.Path)
+		}
+	}
+}
+
+// What the API has is served, and nothing else: each route once.
+func TestEveryRouteIsServed(t *testing.T) {
+	served := map[*api.Route]int{}
+	for _, h := range handlers {
+		served[h.Route]++
+	}
+	for _, r := range api.Routes() {
+		if served[r] != 1 {
+			t.Errorf("%s is served %d times", r.Name, served[r])
+		}
+		delete(served, r)
+	}
+	for r := range served {
+		t.Errorf("%s is not in the table", r.Name)
+	}
+}
+
+func TestWhatIsUnknownIsRefusedWithASuggestion(t *testing.T) {
+	r := start(t)
+	for _, c := range []struct{ method, path, body, want string }{
+		{"POST", "/v1/boxes", `{"nmae":"x"}`, "name"},
+		{"POST", "/v1/boxes/b1/execs", `{"argv":["true"],"on_disconect":"kill"}`, "on_disconnect"},
+		{"PATCH", "/v1/boxes/b1/limits", `{"limts":{}}`, "limits"},
+		{"DELETE", "/v1/boxes/b1?froce=1", "", "force"},
+		{"GET", "/v1/boxes/b1/changes?al=1", "", "all"},
+	} {
+		status, text := r.raw(t, c.method, c.path, c.body)
+		if status != 400 || !strings.Contains(text, `did you mean \"`+c.want+`\"?`) {
+			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, status, text)
+		}
+	}
+	for _, query := range []string{"force=maybe", "force=1&force=0", "force=%zz"} {
+		if status, text := r.raw(t, "DELETE", "/v1/boxes/b1?"+query, ""); status != 400 {
+			t.Errorf("%s: %d %s", query, status, text)
 		}
 	}
 }

@@ -7,36 +7,29 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/wire"
 )
 
 // session is a caller that is attached, after the upgrade, to one exec after
 // another.
 type session struct {
-	*Server
-	req   *http.Request
+	execCaller
 	conn  *wire.Conn
-	turns chan turn     // the execs that the caller asks for after the first
-	gone  chan struct{} // closed when the caller hung up
-
-	mu      sync.Mutex
-	exec    forkbox.Exec  // the one that runs
-	givenUp chan struct{} // closed when the caller wants the one that starts no more
+	turns chan turn // the execs that the caller asks for after the first
 }
 
 // turn is an exec that a caller asks for.
 type turn struct {
 	box   string
-	made  *client.CreateRequest // make a box for it
-	join  string                // the exec to join instead of starting one
-	last  bool                  // its stdin ends with the caller's
-	req   client.ExecRequest
-	first client.Message
+	made  *api.CreateRequest // make a box for it
+	join  string             // the exec to join instead of starting one
+	last  bool               // its stdin ends with the caller's
+	req   api.ExecRequest
+	first api.Message
 	files []*os.File
 }
 
@@ -47,14 +40,18 @@ const idleTurn = 30 * time.Second
 // attach upgrades the connection and stays until the caller hangs up or the
 // daemon stops.
 func (s *Server) attach(w http.ResponseWriter, r *http.Request, t turn) error {
+	if connOf(r).outside {
+		return forkbox.Errorf(forkbox.Invalid, "attach to a command", "only the unix socket carries open files")
+	}
+	callOf(r).turns = true
 	conn, err := upgrade(w)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	c := &session{Server: s, req: r, conn: wire.New(conn), turns: make(chan turn, 1), gone: make(chan struct{})}
+	c := &session{execCaller: newExecCaller(s, r), conn: wire.New(conn), turns: make(chan turn, 1)}
 	if err := c.first(&t); err != nil {
-		c.conn.Send(client.Message{Type: client.MsgError, Error: toError(err)})
+		c.conn.Send(api.Message{Type: api.MsgError, Error: toError(err)})
 		return err
 	}
 	go c.listen()
@@ -116,7 +113,7 @@ func upgrade(w http.ResponseWriter) (*net.UnixConn, error) {
 		return nil, errors.New("the connection cannot carry files")
 	}
 	conn.SetDeadline(time.Time{})
-	_, err = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", client.Protocol)
+	_, err = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", api.Protocol)
 	if err != nil {
 		conn.Close()
 		return nil, err
@@ -129,29 +126,36 @@ const handoverTime = 10 * time.Second
 
 // start starts the exec and tells the caller how that went.
 func (c *session) start(t turn) error {
-	answer := client.Message{Type: client.MsgStarted}
+	answer := api.Message{Type: api.MsgStarted}
 	exec, err := c.startTurn(t, &answer)
+	c.enter(t, answer.Made, err)
 	if err != nil {
-		answer.Type, answer.Error = client.MsgError, toError(err)
+		answer.Type, answer.Error = api.MsgError, toError(err)
 		c.conn.Send(answer)
 		return err
 	}
-	c.mu.Lock()
-	c.exec = exec
-	c.mu.Unlock()
+	c.runs(exec)
 	answer.Exec = &exec
 	c.conn.Send(answer)
 	return nil
 }
 
-func (c *session) running() forkbox.Exec {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.exec
+// enter has the audit trail know of what a caller asked for.
+func (c *session) enter(t turn, made *forkbox.Box, err error) {
+	switch {
+	case made != nil:
+		c.enterTurn(c.req, api.RunCommand.Name, made.Name, made.ID, err)
+	case t.made != nil:
+		c.enterTurn(c.req, api.RunCommand.Name, "", "", err)
+	case t.join != "":
+		c.enterTurn(c.req, api.AttachExec.Name, t.box+"@"+t.join, "", err)
+	default:
+		c.enterTurn(c.req, api.StartExec.Name, t.box, "", err)
+	}
 }
 
 // toStdio puts the files that came where the message says they belong.
-func toStdio(msg client.Message, files []*os.File) (stdio forkbox.Stdio, err error) {
+func toStdio(msg api.Message, files []*os.File) (stdio forkbox.Stdio, err error) {
 	const op = "take over the files"
 	wanted := len(msg.Extra)
 	for _, have := range msg.Have {
@@ -160,7 +164,7 @@ func toStdio(msg client.Message, files []*os.File) (stdio forkbox.Stdio, err err
 		}
 	}
 	switch {
-	case msg.Type != client.MsgStdio && msg.Type != client.MsgExec, len(msg.Have) > 3, wanted != len(files), !validExtra(msg.Extra):
+	case msg.Type != api.MsgStdio && msg.Type != api.MsgExec, len(msg.Have) > 3, wanted != len(files), !validExtra(msg.Extra):
 		err = forkbox.Errorf(forkbox.Invalid, op, "the first message must be stdio with its files")
 	case !onlyPipes(files):
 		err = forkbox.Errorf(forkbox.Invalid, op, "only pipes and sockets may be handed into a box").
@@ -173,7 +177,7 @@ func toStdio(msg client.Message, files []*os.File) (stdio forkbox.Stdio, err err
 	return place(msg, files), nil
 }
 
-func place(msg client.Message, files []*os.File) (stdio forkbox.Stdio) {
+func place(msg api.Message, files []*os.File) (stdio forkbox.Stdio) {
 	slots := [...]**os.File{&stdio.In, &stdio.Out, &stdio.Err}
 	for i, have := range msg.Have {
 		if have {
@@ -216,12 +220,12 @@ func onlyPipes(files []*os.File) bool {
 func (c *session) listen() {
 	defer close(c.gone)
 	for {
-		var msg client.Message
+		var msg api.Message
 		files, err := c.conn.Recv(&msg)
 		if err != nil {
 			return
 		}
-		if msg.Type == client.MsgExec && msg.Request != nil {
+		if msg.Type == api.MsgExec && msg.Request != nil {
 			select {
 			case c.turns <- turn{box: msg.Box, made: msg.Create, req: *msg.Request, first: msg, files: files}:
 				continue
@@ -231,29 +235,15 @@ func (c *session) listen() {
 			}
 		}
 		closeFiles(files)
-		if err := c.obey(msg); err != nil {
-			c.Log.Debug("exec control", "message", msg.Type, "error", err)
+		if err := c.obey(msg.Type, msg.Signal, msg.Size); err != nil {
+			c.Log.DebugContext(c.req.Context(), "exec control", "message", msg.Type, "error", err)
 		}
 	}
 }
 
-func (c *session) obey(msg client.Message) error {
-	ctx, exec := c.req.Context(), c.running()
-	switch {
-	case msg.Type == client.MsgGiveUp:
-		c.giveUp()
-		return nil
-	case msg.Type == client.MsgSignal:
-		return c.Engine.Signal(ctx, who(c.req), exec.Box, exec.ID, msg.Signal)
-	case msg.Type == client.MsgResize && msg.Size != nil:
-		return c.Engine.Resize(ctx, who(c.req), exec.Box, exec.ID, *msg.Size)
-	}
-	return fmt.Errorf("unknown message %q", msg.Type)
-}
-
 // finish waits for the exit and reports it. A daemon that stops hangs up
 // without a word: the client then asks the next one, and the exec goes on.
-func (c *session) finish(req client.ExecRequest) error {
+func (c *session) finish(req api.ExecRequest) error {
 	ctx, cancel := context.WithCancel(c.req.Context())
 	defer cancel()
 	type end struct {
@@ -266,16 +256,16 @@ func (c *session) finish(req client.ExecRequest) error {
 		exec, err := c.Engine.Wait(ctx, who(c.req), running.Box, running.ID)
 		ended <- end{exec, err}
 	}()
-	go c.tellPauses(ctx, running.Box)
+	go c.tellPauses(ctx, running.Box, func(text string) { c.conn.Send(api.Message{Type: api.MsgNote, Text: text}) })
 	select {
 	case e := <-ended:
 		if e.err != nil {
 			return e.err
 		}
-		return c.conn.Send(client.Message{Type: client.MsgExit, Exec: &e.exec, Stopped: req.Stop && c.stopBox(running.Box)})
+		return c.conn.Send(api.Message{Type: api.MsgExit, Exec: &e.exec, Stopped: req.Stop && c.stopBox(running.Box)})
 	case <-c.stopping:
 	case <-c.gone:
-		if req.OnDisconnect == client.KillOnDisconnect {
+		if req.OnDisconnect == api.KillOnDisconnect {
 			c.abandon(c.req, running.Box, running.ID)
 		}
 	}
@@ -284,14 +274,6 @@ func (c *session) finish(req client.ExecRequest) error {
 
 // errHungUp ends a session whose caller or daemon goes away; it is not sent.
 var errHungUp = errors.New("the connection was closed")
-
-// stopBox ends whatever the command left running. There is no grace: the
-// command has ended, and a shell would not have waited either.
-func (c *session) stopBox(box string) bool {
-	now := time.Duration(0)
-	_, err := c.Engine.Stop(context.WithoutCancel(c.req.Context()), who(c.req), box, &now)
-	return err == nil
-}
 
 // stdinFile is a pipe that holds what a detached exec is to read; nil for
 // nothing. A pipe, not a temporary file: the box must hold no file of reality.

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
-func command(argv ...string) client.ExecRequest {
-	return client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv}}
+func command(argv ...string) api.ExecRequest {
+	return api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv}}
 }
 
 func pipe(t *testing.T) (r, w *os.File) {
@@ -80,7 +80,7 @@ func TestExecThatCannotStart(t *testing.T) {
 func TestDisconnectKills(t *testing.T) {
 	r := start(t)
 	req := command("sleep")
-	req.OnDisconnect = client.KillOnDisconnect
+	req.OnDisconnect = api.KillOnDisconnect
 	session, err := r.client.Exec(t.Context(), "b1", req, forkbox.Stdio{})
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestDisconnectKills(t *testing.T) {
 func TestDisconnectKeeps(t *testing.T) {
 	r := start(t)
 	req := command("sleep")
-	req.OnDisconnect = client.KeepOnDisconnect
+	req.OnDisconnect = api.KeepOnDisconnect
 	session, err := r.client.Exec(t.Context(), "b1", req, forkbox.Stdio{})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestWaiterThatLeavesKills(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	r.client.WaitExec(ctx, "b1", "1", client.KillOnDisconnect)
+	r.client.WaitExec(ctx, "b1", "1", api.KillOnDisconnect)
 	select {
 	case <-r.engine.killed:
 	case <-time.After(5 * time.Second):
@@ -129,7 +129,7 @@ func TestWaiterThatLeavesKills(t *testing.T) {
 func TestStoppingKeepsExecs(t *testing.T) {
 	r := start(t)
 	req := command("sleep")
-	req.OnDisconnect = client.KillOnDisconnect
+	req.OnDisconnect = api.KillOnDisconnect
 	session, err := r.client.Exec(t.Context(), "b1", req, forkbox.Stdio{})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // TestSnapshotRoutes: what the client is asked for is what the engine is.
@@ -142,10 +142,10 @@ func TestGCIsAskedForExactly(t *testing.T) {
 
 func TestCreateFromAndTemplate(t *testing.T) {
 	r := start(t)
-	if _, err := r.client.Create(t.Context(), client.CreateRequest{From: "b1@s"}); err != nil {
+	if _, err := r.client.Create(t.Context(), api.CreateRequest{From: "b1@s"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.client.Create(t.Context(), client.CreateRequest{Template: "t"}); err != nil {
+	if _, err := r.client.Create(t.Context(), api.CreateRequest{Template: "t"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.engine.created; got[0].From != "b1@s" || got[1].Template != "t" {

@@ -5,17 +5,17 @@ import (
 	"net/http"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // Storekeeper is an engine that can change what boxes are kept in.
 type Storekeeper interface {
-	StoreStatus(ctx context.Context) (client.Store, error)
+	StoreStatus(ctx context.Context) (api.Store, error)
 	// StoreInit makes a pool of so many bytes, StoreGrow makes it that large,
 	// and StoreRemove does away with it. The first and the last refuse while
 	// there are boxes, of any user.
-	StoreInit(ctx context.Context, size int64) (client.Store, error)
-	StoreGrow(ctx context.Context, size int64) (client.Store, error)
+	StoreInit(ctx context.Context, size int64) (api.Store, error)
+	StoreGrow(ctx context.Context, size int64) (api.Store, error)
 	StoreRemove(ctx context.Context) error
 	// Repair brings back to the ledger what the store has, of any user.
 	Repair(ctx context.Context) (forkbox.Repair, error)
@@ -36,76 +36,69 @@ func (s storeRoutes) keeper(r *http.Request, op string) (Storekeeper, error) {
 	return keeper, nil
 }
 
-func (s storeRoutes) getStore(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) getStore(r *http.Request, _ api.None) (store api.Store, err error) {
 	keeper, err := s.keeper(r, "look at the store")
 	if err != nil {
-		return err
+		return store, err
 	}
-	return answerStore(w, http.StatusOK)(keeper.StoreStatus(r.Context()))
+	return keeper.StoreStatus(r.Context())
 }
 
-func (s storeRoutes) initStore(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) initStore(r *http.Request, req api.StoreRequest) (store api.Store, err error) {
 	const op = "make a pool"
 	keeper, err := s.keeper(r, op)
-	if err != nil {
-		return err
+	if err == nil {
+		err = checkSize(op, req.Size)
 	}
-	size, err := storeSize(r, op)
 	if err != nil {
-		return err
+		return store, err
 	}
-	return answerStore(w, http.StatusCreated)(keeper.StoreInit(r.Context(), size))
+	return keeper.StoreInit(r.Context(), req.Size)
 }
 
-func (s storeRoutes) growStore(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) growStore(r *http.Request, req api.StoreRequest) (store api.Store, err error) {
 	const op = "grow the pool"
 	keeper, err := s.keeper(r, op)
-	if err != nil {
-		return err
+	if err == nil {
+		err = checkSize(op, req.Size)
 	}
-	size, err := storeSize(r, op)
 	if err != nil {
-		return err
+		return store, err
 	}
-	return answerStore(w, http.StatusOK)(keeper.StoreGrow(r.Context(), size))
+	return keeper.StoreGrow(r.Context(), req.Size)
 }
 
-func (s storeRoutes) removeStore(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) removeStore(r *http.Request, _ api.None) (none api.None, err error) {
 	keeper, err := s.keeper(r, "remove the pool")
 	if err != nil {
-		return err
+		return none, err
 	}
-	return done(w, keeper.StoreRemove(r.Context()))
+	return none, keeper.StoreRemove(r.Context())
 }
 
-func (s storeRoutes) repairStore(w http.ResponseWriter, r *http.Request) error {
+func (s storeRoutes) repairStore(r *http.Request, _ api.None) (repair forkbox.Repair, err error) {
 	keeper, err := s.keeper(r, "repair the ledger")
 	if err != nil {
-		return err
+		return repair, err
 	}
-	repaired, err := keeper.Repair(r.Context())
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, repaired)
+	return keeper.Repair(r.Context())
 }
 
-func storeSize(r *http.Request, op string) (int64, error) {
-	var req client.StoreRequest
-	if err := decodeExactly(r, &req); err != nil {
-		return 0, err
+func checkSize(op string, size int64) error {
+	if size <= 0 {
+		return forkbox.Errorf(forkbox.Invalid, op, "%d bytes are no size", size)
 	}
-	if req.Size <= 0 {
-		return 0, forkbox.Errorf(forkbox.Invalid, op, "%d bytes are no size", req.Size)
-	}
-	return req.Size, nil
+	return nil
 }
 
-func answerStore(w http.ResponseWriter, status int) func(client.Store, error) error {
-	return func(store client.Store, err error) error {
-		if err != nil {
-			return err
-		}
-		return answer(w, status, store)
-	}
+func (s storeRoutes) collectBoxes(r *http.Request, spec forkbox.GCSpec) (forkbox.GC, error) {
+	gc, err := s.Engine.GC(r.Context(), who(r), spec)
+	gc.Removed, gc.Kept = notNil(gc.Removed), notNil(gc.Kept)
+	return gc, err
+}
+
+func (s storeRoutes) getUsage(r *http.Request, _ api.None) (forkbox.Usage, error) {
+	usage, err := s.Engine.Usage(r.Context(), who(r))
+	usage.Items = notNil(usage.Items)
+	return usage, err
 }

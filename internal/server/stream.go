@@ -31,7 +31,7 @@ func receive(w http.ResponseWriter, r *http.Request, take func(body io.Reader) (
 		return err
 	}
 	doc, err := take(body)
-	if err != nil {
+	if err = sayCancelled(r.Context(), err); err != nil {
 		w.Header().Set("Connection", "close")
 		w.(*answerWriter).fail(err)
 		_ = control.Flush()

@@ -2,57 +2,45 @@ package server
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
-func (s snapshotRoutes) listTemplates(w http.ResponseWriter, r *http.Request) error {
-	list, err := s.Engine.Templates(r.Context(), who(r))
+func (s snapshotRoutes) listTemplates(r *http.Request, _ api.None) (list api.TemplateList, err error) {
+	all, err := s.Engine.Templates(r.Context(), who(r))
 	if err != nil {
-		return err
+		return list, err
 	}
-	for i := range list {
-		list[i] = briefTemplate(list[i])
+	for i := range all {
+		all[i] = briefTemplate(all[i])
 	}
-	return answer(w, http.StatusOK, client.TemplateList{Templates: notNil(list)})
+	list.Templates, list.Next, err = page(r, all, func(t forkbox.Template) (time.Time, string) { return t.Created, t.ID })
+	return list, err
 }
 
-func (s snapshotRoutes) createTemplate(w http.ResponseWriter, r *http.Request) error {
-	var spec forkbox.TemplateSpec
-	if err := decode(r, &spec); err != nil {
-		return err
-	}
+func (s snapshotRoutes) createTemplate(r *http.Request, spec forkbox.TemplateSpec) (forkbox.Template, error) {
 	if err := checkWarm(spec.Warm); err != nil {
-		return err
+		return forkbox.Template{}, err
 	}
 	template, err := s.Engine.CreateTemplate(r.Context(), who(r), spec)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusCreated, briefTemplate(template))
+	return briefTemplate(template), err
 }
 
-func (s snapshotRoutes) removeTemplate(w http.ResponseWriter, r *http.Request) error {
-	return done(w, s.Engine.RemoveTemplate(r.Context(), who(r), r.PathValue("template")))
+func (s snapshotRoutes) removeTemplate(r *http.Request, _ api.None) (api.None, error) {
+	return api.None{}, s.Engine.RemoveTemplate(r.Context(), who(r), r.PathValue("template"))
 }
 
-func (s snapshotRoutes) warmTemplate(w http.ResponseWriter, r *http.Request) error {
-	var req client.WarmRequest
-	if err := decode(r, &req); err != nil {
-		return err
-	}
+func (s snapshotRoutes) warmTemplate(r *http.Request, req api.WarmRequest) (forkbox.Template, error) {
 	if req.Count == nil {
-		return forkbox.Errorf(forkbox.Invalid, "understand the request", "it does not say how many boxes: count is missing")
+		return forkbox.Template{}, missing("count", "how many boxes")
 	}
 	if err := checkWarm(*req.Count); err != nil {
-		return err
+		return forkbox.Template{}, err
 	}
 	template, err := s.Engine.WarmTemplate(r.Context(), who(r), r.PathValue("template"), *req.Count)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, briefTemplate(template))
+	return briefTemplate(template), err
 }
 
 func checkWarm(n int) error {

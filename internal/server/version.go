@@ -4,11 +4,9 @@ import (
 	"net/http"
 	"runtime"
 
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
-func (s *Server) version(w http.ResponseWriter, _ *http.Request) error {
-	return answer(w, http.StatusOK, client.Version{
-		Version: s.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
-	})
+func (s daemonRoutes) getVersion(*http.Request, api.None) (api.Version, error) {
+	return api.Version{Version: s.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}, nil
 }

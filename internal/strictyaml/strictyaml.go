@@ -20,8 +20,17 @@ import (
 
 // Fault is something wrong in a file.
 type Fault struct {
-	Line int
+	Line int // 0 where it is of no line
 	Why  string
+}
+
+// Error has a fault be what other errors wrap, so that who shows them can ask
+// for the line.
+func (f *Fault) Error() string {
+	if f.Line == 0 {
+		return f.Why
+	}
+	return "line " + strconv.Itoa(f.Line) + ": " + f.Why
 }
 
 func faultAt(line int, format string, args ...any) *Fault {

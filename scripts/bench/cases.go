@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/forkbox/forkbox/client"
 )
 
 const (
@@ -16,6 +18,9 @@ const (
 	caseCold    = "API: create + first exec, no spare ready"
 	caseLife    = "API: create + first exec + rm"
 	caseExec    = "API: exec in a running box"
+	caseSocket  = "API: exec in a running box, over a WebSocket"
+	caseGet     = "API: GET a box"
+	caseHTTPS   = "API: GET a box, over HTTPS on loopback"
 	caseVersion = "forkbox version"
 	caseRun     = "forkbox run --discard -- true"
 	casePSS     = "PSS of a running box's init (MiB)"
@@ -78,6 +83,23 @@ func short(ctx context.Context, d *daemon, r *report, rounds int) error {
 		return err
 	}
 	defer d.Remove(ctx, running, true)
+	socket := client.New(d.Socket())
+	socket.WebSocket = true
+	defer socket.Close()
+	near, err := listeningDaemon(ctx, d.binary)
+	if err != nil {
+		return err
+	}
+	defer near.stop()
+	far, err := near.outside(ctx)
+	if err != nil {
+		return err
+	}
+	defer far.Close()
+	asked, err := near.create(ctx)
+	if err != nil {
+		return err
+	}
 	var last string
 	cases := []*measured{
 		{name: caseBare, do: command("true")},
@@ -87,6 +109,9 @@ func short(ctx context.Context, d *daemon, r *report, rounds int) error {
 		}, after: func() error { return d.Remove(ctx, last, true) }},
 		{name: caseLife, do: func() error { return d.life(ctx) }},
 		{name: caseExec, do: func() error { return d.exec(ctx, running) }},
+		{name: caseSocket, do: func() error { return d.execOver(ctx, socket, running) }},
+		{name: caseGet, do: func() error { _, err := near.Box(ctx, asked); return err }},
+		{name: caseHTTPS, do: func() error { _, err := far.Box(ctx, asked); return err }},
 		{name: caseVersion, do: func() error { return d.cli("version") }},
 		{name: caseRun, do: func() error { return d.cli("run", "--discard", "--", "true") }},
 	}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 const (
@@ -74,7 +74,7 @@ func reading(ctx context.Context, d *daemon, r *report, rounds int, few string) 
 
 // changed makes a box in dir that has changed the first 10 000 files in it.
 func (d *daemon) changed(ctx context.Context, dir string) (string, error) {
-	box, err := d.Create(ctx, client.CreateRequest{Dir: dir, Env: os.Environ()})
+	box, err := d.Create(ctx, api.CreateRequest{Dir: dir, Env: os.Environ()})
 	if err != nil {
 		return "", err
 	}
@@ -93,7 +93,7 @@ func landing(ctx context.Context, d *daemon, r *report, rounds int, few string) 
 		return err
 	}
 	defer os.RemoveAll(target)
-	box, err := d.Create(ctx, client.CreateRequest{Dir: target, Env: os.Environ()})
+	box, err := d.Create(ctx, api.CreateRequest{Dir: target, Env: os.Environ()})
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (d *daemon) apply(ctx context.Context, box string) error {
 
 // undo takes back what apply landed last.
 func (d *daemon) undo(ctx context.Context) error {
-	_, err := d.Undo(ctx, d.landed, client.UndoRequest{})
+	_, err := d.Undo(ctx, d.landed, api.UndoRequest{})
 	return err
 }
 

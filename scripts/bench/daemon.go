@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 )
 
@@ -22,14 +23,24 @@ type daemon struct {
 	landed       string // the receipt of the last apply
 }
 
-// startDaemon starts one, with a command before it if it is to run elsewhere.
+// startDaemon starts one, with a command before it if it is to run elsewhere. It
+// ends also when we are interrupted.
 func startDaemon(ctx context.Context, binary string, before ...string) (*daemon, error) {
+	return serve(ctx, binary, append(before, binary, "serve", "--idle", "5m"))
+}
+
+// listeningDaemon starts one that is reached over HTTPS, too. Such a daemon does
+// not end for being idle, but with us.
+func listeningDaemon(ctx context.Context, binary string) (*daemon, error) {
+	return serve(ctx, binary, []string{"setpriv", "--pdeathsig", "TERM", binary, "serve", "--listen", "127.0.0.1:0"})
+}
+
+func serve(ctx context.Context, binary string, argv []string) (*daemon, error) {
 	home, err := os.MkdirTemp("", "fbtest-bench-")
 	if err != nil {
 		return nil, err
 	}
 	d := &daemon{binary: binary, home: home, env: append(os.Environ(), "FORKBOX_HOME="+home, "FORKBOX_SOCKET=")}
-	argv := append(before, binary, "serve", "--idle", "5m") // it ends also when we are interrupted
 	d.cmd = exec.Command(argv[0], argv[1:]...)
 	d.cmd.Env, d.cmd.Stderr = d.env, os.Stderr
 	d.cmd.Env = append(d.cmd.Env, "FORKBOX_LOG=warn")
@@ -74,9 +85,25 @@ func (d *daemon) rest() {
 }
 
 // exec runs true in a box and waits for it.
-func (d *daemon) exec(ctx context.Context, box string) error {
-	req := client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"true"}, Dir: "/"}}
-	session, err := d.Exec(ctx, box, req, forkbox.Stdio{})
+func (d *daemon) exec(ctx context.Context, box string) error { return d.execOver(ctx, d.Client, box) }
+
+// outside is a client that comes over HTTPS, with a token and the key pinned.
+func (d *daemon) outside(ctx context.Context) (*client.Client, error) {
+	made, err := d.CreateToken(ctx, api.TokenRequest{Scopes: []string{"read"}, Life: time.Hour})
+	if err != nil {
+		return nil, err
+	}
+	at, err := d.Listeners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return client.NewRemote(client.Remote{URL: at[0].URL, Token: made.Token, Pin: at[0].Fingerprint})
+}
+
+// execOver runs a command over another client of the daemon.
+func (d *daemon) execOver(ctx context.Context, c *client.Client, box string) error {
+	req := api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"true"}, Dir: "/"}}
+	session, err := c.Exec(ctx, box, req, forkbox.Stdio{})
 	if err != nil {
 		return err
 	}
@@ -93,19 +120,19 @@ func finish(ctx context.Context, session *client.Session) error {
 }
 
 func (d *daemon) create(ctx context.Context) (string, error) {
-	box, err := d.Create(ctx, client.CreateRequest{Dir: "/", Env: os.Environ()})
+	box, err := d.Create(ctx, api.CreateRequest{Dir: "/", Env: os.Environ()})
 	return box.ID, err
 }
 
 // first makes a box and runs a first command in it.
 func (d *daemon) first(ctx context.Context) (string, error) {
-	return d.firstOf(ctx, client.CreateRequest{Dir: "/", Env: os.Environ()})
+	return d.firstOf(ctx, api.CreateRequest{Dir: "/", Env: os.Environ()})
 }
 
-func (d *daemon) firstOf(ctx context.Context, req client.CreateRequest) (string, error) {
-	box, session, err := d.Run(ctx, client.RunRequest{
+func (d *daemon) firstOf(ctx context.Context, req api.CreateRequest) (string, error) {
+	box, session, err := d.Run(ctx, api.RunRequest{
 		Create: req,
-		Exec:   client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"true"}}},
+		Exec:   api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"true"}}},
 	}, forkbox.Stdio{})
 	if err != nil {
 		return box.ID, err

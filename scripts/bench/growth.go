@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 func grown(verb, where string, files int) string {
@@ -41,7 +41,7 @@ func inBase(ctx context.Context, d *daemon, r *report, rounds int, sizes []int, 
 		var id string
 		touch := []string{"sh", "-c", "echo changed > 0/0"}
 		cases = append(cases, &measured{name: grown("create", "base", n), quiet: 2 * settle, do: func() (err error) {
-			box, err := d.Create(ctx, client.CreateRequest{Dir: dirs[n], Env: os.Environ()})
+			box, err := d.Create(ctx, api.CreateRequest{Dir: dirs[n], Env: os.Environ()})
 			if id = box.ID; err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ func inBox(ctx context.Context, d *daemon, r *report, sizes []int) error {
 }
 
 func (d *daemon) sh(ctx context.Context, box, dir string, argv []string) error {
-	req := client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: dir}}
+	req := api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: dir}}
 	session, err := d.Exec(ctx, box, req, forkbox.Stdio{})
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // insideArg as the first argument says that this program runs in a box.
@@ -91,7 +91,7 @@ func (d *daemon) inside(ctx context.Context, box string, args ...string) (string
 		return "", err
 	}
 	defer out.Close()
-	req := client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: "/"}}
+	req := api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: "/"}}
 	session, err := d.Exec(ctx, box, req, forkbox.Stdio{Out: in, Err: in})
 	in.Close()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"os/exec"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 const (
@@ -93,8 +93,8 @@ func (d *daemon) running(ctx context.Context, l forkbox.Limits) (string, error) 
 	return box.ID, d.exec(ctx, box.ID)
 }
 
-func limitedBox(l forkbox.Limits) client.CreateRequest {
-	return client.CreateRequest{Dir: "/", Env: os.Environ(), Wish: forkbox.Wish{Limits: l}}
+func limitedBox(l forkbox.Limits) api.CreateRequest {
+	return api.CreateRequest{Dir: "/", Env: os.Environ(), Wish: forkbox.Wish{Limits: l}}
 }
 
 // beginCase is a box with limits and its first exec. That it is removed is not
@@ -112,7 +112,7 @@ func (d *daemon) beginCase(ctx context.Context, name string, l forkbox.Limits) *
 }
 
 func (d *daemon) execWith(ctx context.Context, box string, l forkbox.Limits) error {
-	req := client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"true"}, Dir: "/"}, Wish: forkbox.Wish{Limits: l}}
+	req := api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"true"}, Dir: "/"}, Wish: forkbox.Wish{Limits: l}}
 	session, err := d.Exec(ctx, box, req, forkbox.Stdio{})
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // gateBeside measures what a box with a gate costs over one without. Each kind
@@ -38,8 +38,8 @@ func gateBeside(ctx context.Context, d *daemon, r *report, rounds int) error {
 	return add(r, 7, []*measured{none, policy})
 }
 
-func netBox(net forkbox.Net) client.CreateRequest {
-	return client.CreateRequest{Dir: "/", Env: os.Environ(), Net: string(net)}
+func netBox(net forkbox.Net) api.CreateRequest {
+	return api.CreateRequest{Dir: "/", Env: os.Environ(), Net: string(net)}
 }
 
 func (d *daemon) netCase(ctx context.Context, name string, net forkbox.Net) *measured {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 const (
@@ -141,7 +141,7 @@ func (w *netWorld) gate(ctx context.Context, binary string) (*way, error) {
 
 // agent starts one in a new box that may reach the server and nothing else.
 func (d *daemon) agent(ctx context.Context) (*line, error) {
-	box, err := d.Create(ctx, client.CreateRequest{
+	box, err := d.Create(ctx, api.CreateRequest{
 		Dir: "/", Env: os.Environ(), Net: string(forkbox.NetPolicy),
 		NetWish: forkbox.NetWish{Preset: forkbox.PresetLocked, Rules: []string{"allow " + worldAddr + ":" + worldPort}},
 	})
@@ -160,7 +160,7 @@ func (d *daemon) agent(ctx context.Context) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: "/"}}
+	req := api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: "/"}}
 	session, err := d.Exec(ctx, box.ID, req, forkbox.Stdio{In: theirIn, Out: theirOut, Err: theirOut})
 	theirIn.Close()
 	theirOut.Close()

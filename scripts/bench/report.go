@@ -88,6 +88,8 @@ func (r *report) judge() {
 		r.want("forkbox run --discard -- true / bwrap", 3, r.median(caseRun)/bwrap, "×")
 	}
 	r.want("exec in a running box, over bare", 1.5, r.median(caseExec)-r.median(caseBare), "ms")
+	r.want("exec over a WebSocket, over one with descriptors", 1, r.median(caseSocket)-r.median(caseExec), "ms")
+	r.want("GET over HTTPS, over one by the socket", 0.5, r.median(caseHTTPS)-r.median(caseGet), "ms")
 	r.want("PSS of a running box", 8, r.median(casePSS), "MiB")
 	r.want("create, 100 000 files in the base / 10", 1.5, r.median(grown("create", "base", 100000))/r.median(grown("create", "base", 10)), "×")
 	r.want("diff, 100 000 files in the base / 10", 1.5, r.median(grown("diff", "base", 100000))/r.median(grown("diff", "base", 10)), "×")

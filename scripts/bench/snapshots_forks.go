@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 const (
@@ -150,9 +150,9 @@ func claims(ctx context.Context, d *daemon, r *report, rounds int) error {
 		defer d.RemoveTemplate(ctx, name)
 	}
 	const quiet = 5 * settle // the next is ready by then
-	warm := d.firstCase(ctx, caseClaim, quiet, client.CreateRequest{Template: "warm"})
-	cold := d.firstCase(ctx, caseUnclaimed, quiet, client.CreateRequest{Template: "cold"})
-	plain := d.firstCase(ctx, casePlain, quiet, client.CreateRequest{Dir: "/", Env: os.Environ()})
+	warm := d.firstCase(ctx, caseClaim, quiet, api.CreateRequest{Template: "warm"})
+	cold := d.firstCase(ctx, caseUnclaimed, quiet, api.CreateRequest{Template: "cold"})
+	plain := d.firstCase(ctx, casePlain, quiet, api.CreateRequest{Dir: "/", Env: os.Environ()})
 	cases := []*measured{warm, cold, plain}
 	if err := interleave(2, cases); err != nil {
 		return err
@@ -164,12 +164,12 @@ func claims(ctx context.Context, d *daemon, r *report, rounds int) error {
 		return err
 	}
 	// When boxes do not come quickly no spare is kept for the next.
-	spareless := d.firstCase(ctx, casePlainCold, 2500*time.Millisecond, client.CreateRequest{Dir: "/", Env: os.Environ()})
+	spareless := d.firstCase(ctx, casePlainCold, 2500*time.Millisecond, api.CreateRequest{Dir: "/", Env: os.Environ()})
 	return add(r, 5, []*measured{spareless})
 }
 
 // firstCase makes a box, runs a first command in it and removes it.
-func (d *daemon) firstCase(ctx context.Context, name string, quiet time.Duration, req client.CreateRequest) *measured {
+func (d *daemon) firstCase(ctx context.Context, name string, quiet time.Duration, req api.CreateRequest) *measured {
 	var last string
 	return &measured{name: name, quiet: quiet, do: func() (err error) {
 		last, err = d.firstOf(ctx, req)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 const (
@@ -136,7 +136,7 @@ func pauses(ctx context.Context, d *daemon, r *report, rounds int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.ExecDetached(ctx, id, client.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: "/"}}); err != nil {
+	if _, err := d.ExecDetached(ctx, id, api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: "/"}}); err != nil {
 		return err
 	}
 	var paused []time.Duration

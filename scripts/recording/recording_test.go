@@ -13,7 +13,7 @@ import (
 func TestRecordingIsUpToDate(t *testing.T) {
 	dir := t.TempDir()
 	binary, picture := filepath.Join(dir, "forkbox"), filepath.Join(dir, "demo.svg")
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", binary, "../../cmd/forkbox").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, "../../cmd/forkbox").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if err := record(binary, picture); err != nil {

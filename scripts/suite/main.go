@@ -8,6 +8,7 @@
 //	go run ./scripts/suite                all of it
 //	go run ./scripts/suite -fast          what needs neither root nor much time
 //	go run ./scripts/suite -only cgroup   the packages whose path has this in it
+//	go run ./scripts/suite -as fbtest     only as the unprivileged user
 package main
 
 import (
@@ -30,8 +31,10 @@ func main() {
 	var s suite
 	flag.BoolVar(&s.fast, "fast", false, "leave out the packages that touch the kernel")
 	flag.StringVar(&s.only, "only", "", "only packages whose path contains this `text`")
-	flag.StringVar(&s.also, "also", "", "count what this `file` of test2json says as run: tests of another machine")
-	flag.IntVar(&s.beside, "beside", runtime.NumCPU(), "how `many` packages are tested at the same time")
+	flag.StringVar(&s.as, "as", "", "only as this `user`, of root and "+otherUser)
+	flag.StringVar(&s.tests, "run", "", "only the tests that this `regexp` finds")
+	flag.StringVar(&s.machine, "vm", "", "meanwhile have this `program` test in a machine of its own, and count what ran there as run")
+	flag.IntVar(&s.beside, "beside", runtime.NumCPU()+1, "how `many` packages are tested at the same time")
 	flag.DurationVar(&s.timeout, "timeout", 40*time.Minute, "for one package")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -43,12 +46,14 @@ func main() {
 }
 
 type suite struct {
-	fast, root bool
-	only, also string
-	beside     int
-	timeout    time.Duration
-	work       string // a directory for the time of the run
-	report     report
+	fast, root      bool
+	only, as, tests string
+	machine         string // the program that boots one
+	beside          int
+	timeout         time.Duration
+	work            string // a directory for the time of the run
+	room            *room  // the other user's, when the suite is root's
+	report          report
 }
 
 var errFailed = errors.New("the suite failed")
@@ -62,11 +67,6 @@ func (s *suite) run(ctx context.Context) (err error) {
 	if err := os.Chmod(s.work, 0o755); err != nil { // the other user runs what lies in it
 		return err
 	}
-	if s.also != "" {
-		if err := s.report.read(s.also); err != nil {
-			return err
-		}
-	}
 	packages, err := s.packages(ctx)
 	if err != nil {
 		return err
@@ -78,10 +78,9 @@ func (s *suite) run(ctx context.Context) (err error) {
 		if err := s.furnish(ctx); err != nil {
 			return err
 		}
+		defer s.room.end()
 	}
-	for _, p := range s.plan(packages) {
-		s.runPhase(ctx, p)
-	}
+	s.runJobs(ctx, s.plan(packages))
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
 	}
@@ -91,75 +90,67 @@ func (s *suite) run(ctx context.Context) (err error) {
 	return s.conclude()
 }
 
-// job is the tests of a package, as one user.
+// job is the tests of a package, as one user, or those of a machine.
 type job struct {
-	pkg   pkg
-	other bool // as the unprivileged user, while the suite is root's
+	pkg     pkg
+	other   bool   // as the unprivileged user, while the suite is root's
+	machine string // instead of pkg: the program that boots it
 }
 
 func (j job) String() string {
-	if j.other {
+	switch {
+	case j.machine != "":
+		return "a machine of its own"
+	case j.other:
 		return j.pkg.rel() + " as " + otherUser
 	}
 	return j.pkg.rel()
 }
 
-// phase is what may run at the same time: the jobs of one user. Root's tests
-// mount, and the other user's have a mount namespace of their own, which would hold
-// on to what was mounted when it was made.
-type phase struct {
-	// alone are the tests of the whole program, in a lane of their own: they fill
-	// a machine with boxes, and look at how it does.
-	alone  []job
-	shared []job // what the other lanes take from, the longest first
-}
-
-func (s *suite) plan(packages []pkg) []phase {
-	var own, others phase
+// plan lists the jobs, the longest first: the suite takes as long as the one that
+// ends last.
+func (s *suite) plan(packages []pkg) (jobs []job) {
+	if s.machine != "" {
+		jobs = append(jobs, job{machine: s.machine})
+	}
 	for _, p := range packages {
-		own.add(job{pkg: p})
-		if s.root && slices.Contains(kernel, p.rel()) {
-			others.add(job{pkg: p, other: true})
+		if s.as != otherUser {
+			jobs = append(jobs, job{pkg: p})
+		}
+		if s.root && s.as != "root" && slices.Contains(kernel, p.rel()) {
+			jobs = append(jobs, job{pkg: p, other: true})
 		}
 	}
-	return []phase{own, others}
+	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Compare(rank(a), rank(b)) })
+	return jobs
 }
 
-func (p *phase) add(j job) {
-	if j.pkg.rel() == program {
-		p.alone = append(p.alone, j)
-		return
-	}
-	p.shared = append(p.shared, j)
-	slices.SortStableFunc(p.shared, func(a, b job) int { return cmp.Compare(rank(a), rank(b)) })
-}
-
-// rank is the place of a job among the longest, or behind all of them: the suite
-// takes as long as the job that ends last.
+// rank is the place of a job among the longest, or behind all of them.
 func rank(j job) int {
-	if i := slices.Index(longest, j.pkg.rel()); i >= 0 {
-		return i
+	if i := slices.Index(longest, j.pkg.rel()); i >= 0 && j.machine == "" {
+		return i + 1
+	} else if j.machine != "" {
+		return 0
 	}
-	return len(longest)
+	return len(longest) + 1
 }
 
-// runPhase runs its jobs, some at a time.
-func (s *suite) runPhase(ctx context.Context, p phase) {
+// runJobs runs some at a time. A machine has a lane of its own.
+func (s *suite) runJobs(ctx context.Context, jobs []job) {
 	queue := make(chan job)
 	var lanes sync.WaitGroup
-	for i := range s.beside {
+	for range s.beside {
 		lanes.Go(func() {
-			if i == 0 {
-				for _, j := range p.alone {
-					s.runJob(ctx, j)
-				}
-			}
 			for j := range queue {
 				s.runJob(ctx, j)
 			}
 		})
 	}
-	for _, j := range p.shared {
+	for _, j := range jobs {
+		if j.machine != "" {
+			lanes.Go(func() { s.runJob(ctx, j) })
+			continue
+		}
 		queue <- j
 	}
 	close(queue)
@@ -169,7 +160,7 @@ func (s *suite) runPhase(ctx context.Context, p phase) {
 // conclude says what came of it.
 func (s *suite) conclude() error {
 	failed := s.report.failed()
-	whole := !s.fast && s.only == ""
+	whole := !s.fast && s.only == "" && s.as == "" && s.tests == ""
 	if skipped := s.report.skipped(); len(skipped) > 0 && whole {
 		fmt.Println("SKIPPED:")
 		for _, name := range skipped {

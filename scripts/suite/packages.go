@@ -11,9 +11,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 )
 
 // module is what the paths of all packages begin with.
@@ -24,9 +26,11 @@ const module = "github.com/forkbox/forkbox"
 // unprivileged user.
 var kernel = []string{
 	"cmd/forkbox",
+	"internal/boxfiles/agent",
 	"internal/cgroup",
 	"internal/cli/app",
 	"internal/cli/flags",
+	"internal/cli/hosts",
 	"internal/cli/place",
 	"internal/cli/terminal",
 	"internal/daemon",
@@ -34,6 +38,7 @@ var kernel = []string{
 	"internal/git",
 	"internal/hostload",
 	"internal/linux",
+	"internal/listen",
 	"internal/network",
 	"internal/network/gate",
 	"internal/network/ingress",
@@ -45,6 +50,7 @@ var kernel = []string{
 	"internal/review",
 	"internal/review/ancestor",
 	"internal/storage/change",
+	"internal/services",
 	"internal/storage/held",
 	"internal/storage/land",
 	"internal/storage/layers",
@@ -57,8 +63,8 @@ var kernel = []string{
 // program is the package whose tests are of the whole program.
 const program = "cmd/forkbox"
 
-// longest are the other packages whose tests take longest, the longest first.
-var longest = []string{"internal/provider/native", "internal/storage/land", "internal/storage/change", "internal/engine"}
+// longest are the packages whose tests take longest, the longest first.
+var longest = []string{program, "internal/provider/native", "internal/storage/land", "internal/storage/change", "internal/engine"}
 
 // pkg is a package that has tests.
 type pkg struct {
@@ -87,7 +93,6 @@ func (s *suite) packages(ctx context.Context) ([]pkg, error) {
 		if s.fast && slices.Contains(kernel, p.rel()) || !strings.Contains(p.rel(), s.only) {
 			continue
 		}
-		p.binary = s.path("bin", strings.ReplaceAll(p.rel(), "/", "-")+".test")
 		all = append(all, p)
 	}
 	if len(all) == 0 {
@@ -96,31 +101,43 @@ func (s *suite) packages(ctx context.Context) ([]pkg, error) {
 	return all, nil
 }
 
-// build makes the test binaries, two at a time: one links while another
-// compiles.
+// build makes the test binaries. One go command makes many of them, and so
+// looks at what they share once; it names them after their packages, so that
+// packages with the same last name are not for the same command.
 func (s *suite) build(ctx context.Context, packages []pkg) error {
-	if err := os.Mkdir(s.path("bin"), 0o755); err != nil {
+	if _, err := output(ctx, "go", "build", "-o", s.path("test2json"), "cmd/test2json"); err != nil {
 		return err
 	}
-	goes := [][]string{{"build", "-o", s.path("test2json"), "cmd/test2json"}}
-	for _, p := range packages {
-		goes = append(goes, []string{"test", "-c", "-o", p.binary, p.path})
+	for i, round := range apart(packages) {
+		dir := s.path("bin", strconv.Itoa(i))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		// Nothing here reads symbols, which take as long to link as all the rest.
+		args := []string{"test", "-c", "-ldflags=-s -w", "-o", dir + "/"}
+		for _, p := range round {
+			args = append(args, p.path)
+			p.binary = filepath.Join(dir, path.Base(p.path)+".test")
+		}
+		if _, err := output(ctx, "go", args...); err != nil {
+			return err
+		}
 	}
-	var mu sync.Mutex
-	var failed []error
-	var all sync.WaitGroup
-	slots := make(chan struct{}, 2)
-	for _, args := range goes {
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
-			if out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failed = append(failed, fmt.Errorf("cannot run go %s: %w\n%s", strings.Join(args, " "), err, out))
-			}
-		})
+	return nil
+}
+
+// apart sorts packages into rounds in each of which every last name is there
+// once.
+func apart(packages []pkg) (rounds [][]*pkg) {
+	seen := map[string]int{}
+	for i := range packages {
+		p := &packages[i]
+		n := seen[path.Base(p.path)]
+		seen[path.Base(p.path)]++
+		if n == len(rounds) {
+			rounds = append(rounds, nil)
+		}
+		rounds[n] = append(rounds[n], p)
 	}
-	all.Wait()
-	return errors.Join(failed...)
+	return rounds
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // event is a line of test2json.
@@ -106,7 +105,7 @@ func (r *report) printFailures(j job, failed []string, said map[string]*strings.
 }
 
 // finish says that a job has ended, and how.
-func (r *report) finish(j job, took time.Duration, err error) {
+func (r *report) finish(j job, took cost, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	mark := "ok  "
@@ -114,10 +113,17 @@ func (r *report) finish(j job, took time.Duration, err error) {
 		r.broken = true
 		mark = "FAIL"
 	}
-	fmt.Printf("%s %7.1fs  %v\n", mark, took.Seconds(), j)
+	fmt.Printf("%s %7.1fs %7.1fs of processors  %v\n", mark, took.wall.Seconds(), took.processor.Seconds(), j)
 	if err != nil {
 		fmt.Printf("      %v\n", err)
 	}
+}
+
+// print prints a text that no job's words come between.
+func (r *report) print(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Print(text)
 }
 
 // read takes the events of another run.

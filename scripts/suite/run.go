@@ -19,19 +19,49 @@ func (s *suite) runJob(ctx context.Context, j job) {
 		return
 	}
 	began := time.Now()
-	err := s.test(ctx, j)
-	s.report.finish(j, time.Since(began), err)
+	var took cost
+	var err error
+	if j.machine != "" {
+		took, err = s.testInMachine(ctx, j.machine)
+	} else {
+		took, err = s.test(ctx, j)
+	}
+	took.wall = time.Since(began)
+	s.report.finish(j, took, err)
+}
+
+// cost is what a job took: time, and time of processors. Of what the tests started
+// and did not wait for, such as daemons that start on demand, it has nothing.
+type cost struct{ wall, processor time.Duration }
+
+func costOf(cmd *exec.Cmd) (c cost) {
+	if cmd.ProcessState != nil {
+		c.processor = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	return c
+}
+
+// testInMachine runs the program that boots a machine, and counts its tests. What it
+// says is printed when it has ended.
+func (s *suite) testInMachine(ctx context.Context, program string) (cost, error) {
+	events := s.path("machine.json")
+	cmd := exec.CommandContext(ctx, program, "-json", events)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = time.Minute
+	said, err := cmd.CombinedOutput()
+	s.report.print(string(said))
+	return costOf(cmd), errors.Join(err, s.report.read(events))
 }
 
 // test has the report listen to the tests of a package. The error is of what is no
 // test's failure; those are in the report.
-func (s *suite) test(ctx context.Context, j job) error {
+func (s *suite) test(ctx context.Context, j job) (cost, error) {
 	cmd := exec.CommandContext(ctx, j.pkg.binary, s.testFlags()...)
 	cmd.Dir = j.pkg.dir
 	if j.other {
 		as, done, err := s.asOther(ctx, j.pkg)
 		if err != nil {
-			return err
+			return cost{}, err
 		}
 		defer done()
 		cmd = as
@@ -45,15 +75,15 @@ func (s *suite) test(ctx context.Context, j job) error {
 	events.Stderr = os.Stderr
 	said, say, err := os.Pipe()
 	if err != nil {
-		return err
+		return cost{}, err
 	}
 	cmd.Stdout, cmd.Stderr, events.Stdin = say, say, said
 	told, err := events.StdoutPipe()
 	if err != nil {
-		return err
+		return cost{}, err
 	}
 	if err := events.Start(); err != nil {
-		return err
+		return cost{}, err
 	}
 	said.Close()
 	heard := make(chan error, 1)
@@ -71,11 +101,11 @@ func (s *suite) test(ctx context.Context, j job) error {
 	if errors.As(ended, &exit) && exit.ExitCode() == 1 {
 		ended = nil // a test failed
 	}
-	return errors.Join(ended, err)
+	return costOf(cmd), errors.Join(ended, err)
 }
 
 func (s *suite) testFlags() []string {
-	return []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + s.timeout.String()}
+	return []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + s.timeout.String(), "-test.run=" + s.tests}
 }
 
 // leavesNothing says whether no process, mount, cgroup, device or namespace is

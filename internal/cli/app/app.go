@@ -5,9 +5,11 @@ package app
 import (
 	"context"
 	"io"
+	"os"
 	"runtime/debug"
 
 	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/internal/cli/hosts"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 	"github.com/forkbox/forkbox/internal/daemon/launch"
 )
@@ -16,6 +18,7 @@ import (
 type App struct {
 	terminal.Terminal
 	Args    []string
+	Host    string // the URL or context that was given; empty is the default
 	release string // what the build calls itself
 }
 
@@ -28,16 +31,41 @@ func New(release string, args []string, stdout, stderr io.Writer) *App {
 // Client talks to the daemon and starts one when none runs.
 func (a *App) Client() *client.Client {
 	c := a.ShyClient()
+	c.Note = func(text string) { a.Say("note: %s", terminal.Printable(text)) }
+	if c.Host() != "" {
+		return c
+	}
 	c.Redial = func(ctx context.Context) error {
 		defer a.Progress("starting the daemon")()
 		return launch.Start(ctx, c)
 	}
-	c.Note = func(text string) { a.Say("note: %s", terminal.Printable(text)) }
 	return c
 }
 
 // ShyClient talks to the daemon only where one runs already.
-func (a *App) ShyClient() *client.Client { return client.New(client.DefaultSocket()) }
+func (a *App) ShyClient() *client.Client {
+	remote, err := hosts.Resolve(a.Host, os.Getenv)
+	if err != nil {
+		return client.NewRefusing(err)
+	}
+	if remote == nil {
+		c := client.New(client.DefaultSocket())
+		c.WebSocket = os.Getenv("FORKBOX_TRANSPORT") == "websocket"
+		return c
+	}
+	c, err := client.NewRemote(*remote)
+	if err != nil {
+		return client.NewRefusing(err)
+	}
+	return c
+}
+
+// Away says whether the daemon is on another machine: then the caller's
+// directory, environment and limits mean nothing to it.
+func (a *App) Away() bool {
+	remote, err := hosts.Resolve(a.Host, os.Getenv)
+	return err == nil && remote != nil && !remote.OnLoopback()
+}
 
 // Version is what this program calls itself.
 func (a *App) Version() string {

@@ -8,11 +8,12 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/place"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 // ExitCode reports err and says what to exit with.
@@ -48,7 +49,7 @@ func AsError(verb *cobra.Command, err error) *forkbox.Error {
 // Report prints an error on stderr, where a script's data is not.
 func (a *App) Report(e *forkbox.Error) {
 	if a.JSON {
-		json.NewEncoder(a.Stderr).Encode(client.ErrorBody{Error: e})
+		json.NewEncoder(a.Stderr).Encode(api.ErrorBody{Error: e})
 		return
 	}
 	fmt.Fprintf(a.Stderr, "%s %s\n", a.Paint(terminal.Red, "error:"), terminal.Printable(e.Error()))

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/describe"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func LsVerb(a *app.App) *cobra.Command {
@@ -30,14 +31,7 @@ reach; forkbox net show has the rules.`,
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.PrintJSON(client.BoxList{Boxes: boxes})
-			}
-			if len(boxes) == 0 {
-				a.Say("no boxes yet; make one: forkbox new")
-				return nil
-			}
-			return a.Table("NAME\tID\tSTATE\tNET\tCREATED\tDIRECTORY", func(w io.Writer) { writeBoxes(w, boxes) })
+			return a.List(api.BoxList{Boxes: boxes}, len(boxes), "no boxes yet; make one: forkbox new", "NAME\tID\tSTATE\tNET\tCREATED\tDIRECTORY", func(w io.Writer) { writeBoxes(w, boxes) })
 		},
 	}
 }

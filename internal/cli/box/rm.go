@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/describe"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func RmVerb(a *app.App) *cobra.Command {
@@ -46,7 +48,7 @@ type remover struct {
 
 // removed is the document of rm --json.
 type removed struct {
-	client.BoxList
+	api.BoxList
 	Snapshots []forkbox.Snapshot `json:"snapshots,omitempty"`
 }
 

@@ -7,13 +7,15 @@ import (
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/describe"
 	"github.com/forkbox/forkbox/internal/cli/flags"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 // shownBox is the document of show --json: the box, what ran in it, and its
@@ -212,14 +214,7 @@ func wouldLimit(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.PrintJSON(client.PolicyDocument{Policy: policy})
-	}
-	if len(policy) == 0 {
-		a.Say("a box would have no limits")
-		return nil
-	}
-	return a.Table("LIMIT\tVALUE\tFROM\tHOW", func(w io.Writer) { writePolicy(w, policy) })
+	return a.List(api.PolicyDocument{Policy: policy}, len(policy), "a box would have no limits", "LIMIT\tVALUE\tFROM\tHOW", func(w io.Writer) { writePolicy(w, policy) })
 }
 
 func deathText(death *forkbox.Exit) string {

@@ -3,10 +3,11 @@ package box
 import (
 	"time"
 
-	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
-	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/spf13/cobra"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/internal/cli/app"
 )
 
 func StartVerb(a *app.App) *cobra.Command {
@@ -61,7 +62,7 @@ func eachBox(a *app.App, refs []string, doing string, do func(ref string) (forkb
 		return err
 	})
 	if a.JSON {
-		if err := a.PrintJSON(client.BoxList{Boxes: boxes}); err != nil {
+		if err := a.PrintJSON(api.BoxList{Boxes: boxes}); err != nil {
 			return err
 		}
 	}

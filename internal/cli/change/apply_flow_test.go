@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 )
 
@@ -45,7 +45,7 @@ func (d *scriptedDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.applied = append(d.applied, spec)
 	if d.refuse != nil {
 		w.WriteHeader(d.refuse.Code.Status())
-		json.NewEncoder(w).Encode(client.ErrorBody{Error: d.refuse})
+		json.NewEncoder(w).Encode(api.ErrorBody{Error: d.refuse})
 		return
 	}
 	json.NewEncoder(w).Encode(forkbox.Receipt{ID: "r1", Paths: 1})

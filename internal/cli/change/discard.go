@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/describe"
 	"github.com/forkbox/forkbox/internal/cli/place"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func DiscardVerb(a *app.App) *cobra.Command {
@@ -59,7 +61,7 @@ func (d *discarder) run(ctx context.Context, ref string, args []string) error {
 	if sure, err := d.sure(ctx, c, ref, sel); err != nil || !sure {
 		return err
 	}
-	var result client.DiscardResult
+	var result api.DiscardResult
 	err = d.Patiently(ctx, "discarding", func(ctx context.Context) (err error) {
 		result, err = c.Discard(ctx, ref, sel)
 		return err

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/place"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func ReceiptsVerb(a *app.App) *cobra.Command {
@@ -41,7 +42,7 @@ func listReceipts(ctx context.Context, a *app.App) error {
 		if receipts == nil {
 			receipts = []forkbox.Receipt{}
 		}
-		return a.PrintJSON(client.ReceiptList{Receipts: receipts})
+		return a.PrintJSON(api.ReceiptList{Receipts: receipts})
 	}
 	if len(receipts) == 0 {
 		a.Say("nothing was applied yet; land a box's changes: forkbox apply BOX")

@@ -6,13 +6,15 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/place"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 	"github.com/forkbox/forkbox/internal/review/scope"
-	"github.com/spf13/cobra"
 )
 
 func UndoVerb(a *app.App) *cobra.Command {
@@ -67,7 +69,7 @@ func (u *undoer) run(ctx context.Context, ref string) error {
 	}
 	var receipt forkbox.Receipt
 	err = u.Patiently(ctx, "undoing", func(ctx context.Context) (err error) {
-		receipt, err = c.Undo(ctx, ref, client.UndoRequest{Force: forced, ForceAll: u.forceAll})
+		receipt, err = c.Undo(ctx, ref, api.UndoRequest{Force: forced, ForceAll: u.forceAll})
 		return err
 	})
 	if err == terminal.Interrupted {

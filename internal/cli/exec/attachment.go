@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/stdio"
@@ -26,9 +27,9 @@ type attachment struct {
 	*app.App
 	client *client.Client
 	box    string
-	create *client.CreateRequest // make a box for it
-	made   forkbox.Box           // that box; without an id there is none
-	stdin  bool                  // pass it on; empty otherwise
+	create *api.CreateRequest // make a box for it
+	made   forkbox.Box        // that box; without an id there is none
+	stdin  bool               // pass it on; empty otherwise
 	tty    ttyMode
 	begun  func() // runs when the box is made and the command started
 	after  func() // runs when the command has ended, before its output is taken for complete
@@ -36,7 +37,7 @@ type attachment struct {
 
 // run returns when the command has ended and its output has been written. An
 // error means that it did not run.
-func (at *attachment) run(early context.Context, signals *stdio.Signals, req client.ExecRequest) (forkbox.Exec, error) {
+func (at *attachment) run(early context.Context, signals *stdio.Signals, req api.ExecRequest) (forkbox.Exec, error) {
 	in, out, stderr := at.files()
 	req.TTY = at.tty == ttyAlways || at.tty == ttyAuto && terminal.IsTerminal(in) && terminal.IsTerminal(out) && stdio.InForeground(in)
 	if req.TTY {
@@ -71,7 +72,7 @@ func (at *attachment) run(early context.Context, signals *stdio.Signals, req cli
 	return exec, err
 }
 
-func (at *attachment) start(early context.Context, req client.ExecRequest, stdio forkbox.Stdio) (session *client.Session, err error) {
+func (at *attachment) start(early context.Context, req api.ExecRequest, stdio forkbox.Stdio) (session *client.Session, err error) {
 	defer at.ProgressOf(at.Place("starting "+terminal.Printable(req.Argv[0]), req.Wish.Ticket))()
 	if at.create == nil {
 		return at.client.Exec(early, at.box, req, stdio)
@@ -79,7 +80,7 @@ func (at *attachment) start(early context.Context, req client.ExecRequest, stdio
 	at.create.Wish.Ticket = req.Wish.Ticket // one caller has one place, first for the box and then for the command
 	// A box may exist from here on, and whatever happens it is cleaned up: Run
 	// returns it also when a signal takes the request back.
-	at.made, session, err = at.client.Run(early, client.RunRequest{Create: *at.create, Exec: req}, stdio)
+	at.made, session, err = at.client.Run(early, api.RunRequest{Create: *at.create, Exec: req}, stdio)
 	if err != nil && early.Err() != nil {
 		err = early.Err()
 	}

@@ -7,12 +7,13 @@ import (
 	"io"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/stdio"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func ExecVerb(a *app.App) *cobra.Command {
@@ -69,7 +70,7 @@ func (e *execer) parse(cmd *cobra.Command, args []string) error {
 	if len(argv) == 0 {
 		return fmt.Errorf("exec needs a command: forkbox exec %s -- CMD…", box)
 	}
-	req, err := e.flags.request(argv)
+	req, err := e.flags.request(e.App, argv)
 	if err != nil {
 		return err
 	}
@@ -82,11 +83,11 @@ func (e *execer) parse(cmd *cobra.Command, args []string) error {
 	return e.run(cmd.Context(), box, req)
 }
 
-func (e *execer) start(ctx context.Context, box string, req client.ExecRequest) (err error) {
+func (e *execer) start(ctx context.Context, box string, req api.ExecRequest) (err error) {
 	if err := e.detachedStdin(&req); err != nil {
 		return err
 	}
-	req.TTY, req.OnDisconnect = e.tty, client.KeepOnDisconnect
+	req.TTY, req.OnDisconnect = e.tty, api.KeepOnDisconnect
 	var exec forkbox.Exec
 	err = e.InLine(ctx, "starting "+req.Argv[0], req.Wish.Ticket, func(ctx context.Context) error {
 		exec, err = e.Client().ExecDetached(ctx, box, req)
@@ -104,7 +105,7 @@ func (e *execer) start(ctx context.Context, box string, req client.ExecRequest) 
 
 // detachedStdin is what a command reads that the caller does not wait for: all
 // that is there, or what a user types who attaches to it later.
-func (e *execer) detachedStdin(req *client.ExecRequest) (err error) {
+func (e *execer) detachedStdin(req *api.ExecRequest) (err error) {
 	if e.open || e.stdin && terminal.IsTerminal(os.Stdin) {
 		req.Open = true
 		return nil
@@ -121,7 +122,7 @@ func (e *execer) detachedStdin(req *client.ExecRequest) (err error) {
 	return nil
 }
 
-func (e *execer) run(ctx context.Context, box string, req client.ExecRequest) error {
+func (e *execer) run(ctx context.Context, box string, req api.ExecRequest) error {
 	mode := ttyNever
 	if e.tty {
 		mode = ttyAlways
@@ -130,7 +131,7 @@ func (e *execer) run(ctx context.Context, box string, req client.ExecRequest) er
 }
 
 // attach runs a command in a box that is there already, to its end.
-func attach(ctx context.Context, a *app.App, box string, req client.ExecRequest, stdin bool, mode ttyMode) error {
+func attach(ctx context.Context, a *app.App, box string, req api.ExecRequest, stdin bool, mode ttyMode) error {
 	early, signals := stdio.CatchSignals(ctx)
 	defer signals.Release()
 	c := a.Client()
@@ -165,7 +166,7 @@ output goes to stderr.`,
 		Args:              app.Exactly(1, "a box: forkbox shell BOX"),
 		ValidArgsFunction: a.CompleteBoxes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req, err := flags.request([]string{callersShell()})
+			req, err := flags.request(a, []string{callersShell()})
 			if err != nil {
 				return err
 			}

@@ -6,13 +6,14 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/describe"
 	"github.com/forkbox/forkbox/internal/cli/stdio"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func ExecsVerb(a *app.App) *cobra.Command {
@@ -34,14 +35,7 @@ func execs(ctx context.Context, a *app.App, ref string) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.PrintJSON(client.ExecList{Execs: list})
-	}
-	if len(list) == 0 {
-		a.Say("nothing has run in %s yet: forkbox exec %s -- CMD…", ref, ref)
-		return nil
-	}
-	return a.Table(describe.ExecsHead, func(w io.Writer) { describe.WriteExecs(w, list) })
+	return a.List(api.ExecList{Execs: list}, len(list), fmt.Sprintf("nothing has run in %s yet: forkbox exec %s -- CMD…", ref, ref), describe.ExecsHead, func(w io.Writer) { describe.WriteExecs(w, list) })
 }
 
 func PsVerb(a *app.App) *cobra.Command {
@@ -58,7 +52,7 @@ func PsVerb(a *app.App) *cobra.Command {
 				return err
 			}
 			if a.JSON {
-				return a.PrintJSON(client.ProcessList{Processes: processes})
+				return a.PrintJSON(api.ProcessList{Processes: processes})
 			}
 			return a.Table("PID\tPPID\tUID\tSTATE\tSTARTED\tCOMMAND", func(w io.Writer) { writeProcesses(w, processes) })
 		},

@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/flags"
 	"github.com/forkbox/forkbox/internal/cli/stdio"
-	"github.com/spf13/cobra"
 )
 
 // execFlags are those of the verbs that run a command.
@@ -40,21 +42,42 @@ func (f *execFlags) addLimits(cmd *cobra.Command) {
 
 // request is what to run. The command ends when this process does: a caller
 // that is killed must not leave it behind.
-func (f *execFlags) request(argv []string) (client.ExecRequest, error) {
+func (f *execFlags) request(a *app.App, argv []string) (api.ExecRequest, error) {
+	if a.Away() {
+		return f.requestAway(argv)
+	}
 	dir, err := f.workdir()
 	if err != nil {
-		return client.ExecRequest{}, err
+		return api.ExecRequest{}, err
 	}
 	env, err := f.extraEnv()
 	if err != nil {
-		return client.ExecRequest{}, err
+		return api.ExecRequest{}, err
 	}
-	return client.ExecRequest{
+	return api.ExecRequest{
 		ExecSpec:     forkbox.ExecSpec{Argv: argv, Dir: dir, Here: f.dir == "", Env: os.Environ(), User: f.user, Timeout: f.timeout.Span(), Umask: stdio.CallerUmask(), Traits: stdio.CallerTraits()},
 		ExtraEnv:     env,
 		Wish:         f.timed(f.limits.Wish()),
-		OnDisconnect: client.KillOnDisconnect,
+		OnDisconnect: api.KillOnDisconnect,
 	}, nil
+}
+
+// requestAway is a request to a daemon on another machine, where the caller's
+// directory, environment and limits mean nothing.
+func (f *execFlags) requestAway(argv []string) (req api.ExecRequest, err error) {
+	if f.dir != "" && !filepath.IsAbs(f.dir) {
+		return req, forkbox.Errorf(forkbox.Invalid, "find the directory "+f.dir, "it is on another machine, where it cannot be said from here").Hint("give all of its path")
+	}
+	env, err := f.extraEnv()
+	if term := os.Getenv("TERM"); term != "" {
+		env = append([]string{"TERM=" + term}, env...)
+	}
+	return api.ExecRequest{
+		ExecSpec:     forkbox.ExecSpec{Argv: argv, Dir: f.dir, User: f.user, Timeout: f.timeout.Span()},
+		ExtraEnv:     env,
+		Wish:         f.timed(f.limits.Wish()),
+		OnDisconnect: api.KillOnDisconnect,
+	}, err
 }
 
 // timed is a wish with the timeout in it.

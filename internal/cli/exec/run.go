@@ -96,7 +96,7 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 	if err := r.box.Net.Check(); err != nil {
 		return err
 	}
-	req, err := r.exec.request(argv)
+	req, err := r.exec.request(r.App, argv)
 	if err != nil {
 		return err
 	}

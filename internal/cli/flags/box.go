@@ -10,11 +10,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 // Box are those of the verbs that make a box.
@@ -43,8 +45,8 @@ func (f *Box) Add(a *app.App, cmd *cobra.Command) {
 
 // Request is the box to make. A fork of reality is one as the caller sees it:
 // here, with this environment. Everything else brings its own.
-func (f *Box) Request(ctx context.Context, a *app.App, c *client.Client) (client.CreateRequest, error) {
-	req := client.CreateRequest{Name: f.Name, Template: f.Template, AllowSecrets: f.allowed()}
+func (f *Box) Request(ctx context.Context, a *app.App, c *client.Client) (api.CreateRequest, error) {
+	req := api.CreateRequest{Name: f.Name, Template: f.Template, AllowSecrets: f.allowed()}
 	from, err := f.checkOrigin()
 	if err == nil {
 		req.Wish, err = WithProject(f.Limits.Wish())
@@ -55,6 +57,8 @@ func (f *Box) Request(ctx context.Context, a *app.App, c *client.Client) (client
 	switch {
 	case err != nil || f.Template != "":
 		return req, err
+	case from.kind == forkbox.Reality && a.Away():
+		// The home there, and what the daemon gives a user's programs.
 	case from.kind == forkbox.Reality:
 		if req.Dir, err = f.standing(); err != nil {
 			return req, err

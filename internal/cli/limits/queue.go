@@ -5,12 +5,13 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/describe"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func QueueVerb(a *app.App) *cobra.Command {
@@ -28,14 +29,7 @@ normal one, and that before a low one.`,
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.PrintJSON(client.Queue{Waiting: list})
-			}
-			if len(list) == 0 {
-				a.Say("nobody waits")
-				return nil
-			}
-			return a.Table("PLACE\tPRIORITY\tSINCE\tUNTIL\tWHAT\tWHY", func(w io.Writer) { writeQueue(w, list) })
+			return a.List(api.Queue{Waiting: list}, len(list), "nobody waits", "PLACE\tPRIORITY\tSINCE\tUNTIL\tWHAT\tWHY", func(w io.Writer) { writeQueue(w, list) })
 		},
 	}
 }

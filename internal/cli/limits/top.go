@@ -6,11 +6,13 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func TopVerb(a *app.App) *cobra.Command {
@@ -56,7 +58,7 @@ func topOnce(ctx context.Context, a *app.App, c *client.Client) error {
 		return err
 	}
 	if a.JSON {
-		return a.PrintJSON(client.StatsList{Boxes: list})
+		return a.PrintJSON(api.StatsList{Boxes: list})
 	}
 	return terminal.TableTo(a.Stdout, topHead, func(w io.Writer) { writeTop(w, list, nil) })
 }

@@ -2,16 +2,12 @@
 package network
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/spf13/cobra"
 )
 
 func NetVerb(a *app.App) *cobra.Command {
-	const verbs = "show, log, explain, allow, deny and rm"
-	cmd := &cobra.Command{
+	return app.WithSubverbs(&cobra.Command{
 		Use:   "net show|log|explain|allow|deny|rm",
 		Short: "What a box may reach, and what it tried to",
 		Long: `A box has a network of its own: its ports are nobody else's, and what leaves it goes
@@ -31,16 +27,5 @@ private the name may lead to a private address.`,
   forkbox net allow try git.example.com:443
   forkbox net deny try '*.example.org'
   forkbox net rm try git.example.com:443`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("net needs one of " + verbs)
-			}
-			return fmt.Errorf("net has no %q: it needs one of %s", args[0], verbs)
-		},
-	}
-	cmd.AddCommand(netShowVerb(a), netLogVerb(a), netExplainVerb(a), netAllowVerb(a), netDenyVerb(a), netRemoveVerb(a))
-	for _, verb := range cmd.Commands() {
-		verb.DisableFlagsInUseLine = true
-	}
-	return cmd
+	}, netShowVerb(a), netLogVerb(a), netExplainVerb(a), netAllowVerb(a), netDenyVerb(a), netRemoveVerb(a))
 }

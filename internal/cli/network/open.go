@@ -6,12 +6,13 @@ import (
 	"os"
 	"os/exec"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/flags"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func OpenVerb(a *app.App) *cobra.Command {
@@ -45,7 +46,7 @@ func open(ctx context.Context, a *app.App, ref string, port int, browse bool) er
 		return err
 	}
 	if a.JSON {
-		return a.PrintJSON(client.OpenResult{URL: url})
+		return a.PrintJSON(api.OpenResult{URL: url})
 	}
 	if _, err := fmt.Fprintln(a.Stdout, url); err != nil || !browse {
 		return err

@@ -7,12 +7,13 @@ import (
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/describe"
 	"github.com/forkbox/forkbox/internal/cli/flags"
-	"github.com/spf13/cobra"
 )
 
 func PortVerb(a *app.App) *cobra.Command {
@@ -68,14 +69,7 @@ func listPorts(ctx context.Context, a *app.App, ref string) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.PrintJSON(client.PortList{Ports: ports})
-	}
-	if len(ports) == 0 {
-		a.Say("no port of %s is published: forkbox port %s PORT", ref, ref)
-		return nil
-	}
-	return a.Table("PORT\tADDRESS", func(w io.Writer) {
+	return a.List(api.PortList{Ports: ports}, len(ports), fmt.Sprintf("no port of %s is published: forkbox port %s PORT", ref, ref), "PORT\tADDRESS", func(w io.Writer) {
 		for _, p := range ports {
 			fmt.Fprintf(w, "%d\t%s\n", p.Box, describe.PublishedAt(p))
 		}
@@ -109,5 +103,5 @@ func unpublish(ctx context.Context, a *app.App, ref string, port forkbox.Port) e
 	if err != nil {
 		return err
 	}
-	return a.PrintJSON(client.PortList{Ports: ports})
+	return a.PrintJSON(api.PortList{Ports: ports})
 }

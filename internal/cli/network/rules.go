@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/flags"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func netAllowVerb(a *app.App) *cobra.Command {
@@ -68,7 +69,7 @@ changed.`,
 }
 
 func addRules(ctx context.Context, a *app.App, word, ref string, targets []string) error {
-	var change client.NetChange
+	var change api.NetChange
 	for _, target := range targets {
 		rule, err := flags.ParseRule(word, target)
 		if err != nil {
@@ -94,7 +95,7 @@ func removeRules(ctx context.Context, a *app.App, ref string, texts []string) er
 	if err != nil {
 		return err
 	}
-	var change client.NetChange
+	var change api.NetChange
 	for i, spellings := range wanted {
 		own := ownRules(doc.Rules, spellings)
 		if len(own) == 0 {
@@ -135,7 +136,7 @@ func ownRules(rules []forkbox.NetRule, spellings []string) (own []string) {
 	return own
 }
 
-func changeRules(ctx context.Context, a *app.App, ref string, change client.NetChange, rules []string) error {
+func changeRules(ctx context.Context, a *app.App, ref string, change api.NetChange, rules []string) error {
 	box, err := a.Client().ChangeNet(ctx, ref, change)
 	if err != nil {
 		return err

@@ -10,17 +10,18 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 	"github.com/forkbox/forkbox/internal/network/rules"
-	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 func SecretVerb(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return app.WithSubverbs(&cobra.Command{
 		Use:   "secret set|ls|rm",
 		Short: "Credentials that boxes use and never see",
 		Long: `A secret is a credential that boxes can use without having it. A box that is made
@@ -34,18 +35,7 @@ one of those to a box there is --allow-secrets.`,
   forkbox run --secret API_TOKEN -- ./release.sh
   forkbox secret ls
   forkbox secret rm API_TOKEN`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("secret needs one of set, ls and rm")
-			}
-			return fmt.Errorf("secret has no %q: it needs one of set, ls and rm", args[0])
-		},
-	}
-	cmd.AddCommand(secretSetVerb(a), secretListVerb(a), secretRemoveVerb(a))
-	for _, verb := range cmd.Commands() {
-		verb.DisableFlagsInUseLine = true
-	}
-	return cmd
+	}, secretSetVerb(a), secretListVerb(a), secretRemoveVerb(a))
 }
 
 func secretSetVerb(a *app.App) *cobra.Command {
@@ -90,7 +80,7 @@ func setSecret(ctx context.Context, a *app.App, name string, hosts []string, fro
 	}
 	c := a.Client()
 	defer c.Close()
-	if err := c.SetSecret(ctx, name, client.SecretRequest{Value: value, Hosts: hosts}); err != nil {
+	if err := c.SetSecret(ctx, name, api.SecretRequest{Value: value, Hosts: hosts}); err != nil {
 		return err
 	}
 	if !a.JSON {
@@ -123,14 +113,7 @@ func secretListVerb(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.PrintJSON(client.SecretList{Secrets: list})
-			}
-			if len(list) == 0 {
-				a.Say("no secrets yet; keep one: forkbox secret set NAME --host HOST")
-				return nil
-			}
-			return a.Table("NAME\tHOSTS\tCREATED\tUPDATED", func(w io.Writer) { writeSecrets(w, list) })
+			return a.List(api.SecretList{Secrets: list}, len(list), "no secrets yet; keep one: forkbox secret set NAME --host HOST", "NAME\tHOSTS\tCREATED\tUPDATED", func(w io.Writer) { writeSecrets(w, list) })
 		},
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/describe"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func netShowVerb(a *app.App) *cobra.Command {
@@ -51,7 +52,7 @@ func showNet(ctx context.Context, a *app.App, ref string) error {
 	return a.Table("RULE\tFROM", func(w io.Writer) { writeRules(w, doc.Rules) })
 }
 
-func netRows(doc client.NetDocument) [][2]string {
+func netRows(doc api.NetDocument) [][2]string {
 	rows := [][2]string{
 		{"box", terminal.Printable(doc.Name)}, {"network", modeText(doc.Net)}, {"preset", doc.Preset}, {"team", terminal.Printable(doc.Team)},
 		{"host ports", terminal.JoinPorts(doc.HostPorts)}, {"secrets", describe.SecretNames(doc.Network)},

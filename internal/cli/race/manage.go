@@ -6,11 +6,12 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func raceListVerb(a *app.App) *cobra.Command {
@@ -29,7 +30,7 @@ stay on record, with what they printed, until forkbox race rm; the latest 200 do
 				return err
 			}
 			if a.JSON {
-				return printRaceJSON(a, client.RaceList{Races: races})
+				return printRaceJSON(a, api.RaceList{Races: races})
 			}
 			if len(races) == 0 {
 				a.Say("no races yet; run one: forkbox race --try NAME=CMD --try NAME=CMD --check CMD")

@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/flags"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func ForkVerb(a *app.App) *cobra.Command {
-	var req client.ForkRequest
+	var req api.ForkRequest
 	var limits flags.Limits
 	var net flags.Net
 	cmd := &cobra.Command{
@@ -60,7 +61,7 @@ the box has published stay its own.`,
 	return cmd
 }
 
-func fork(ctx context.Context, a *app.App, ref string, req client.ForkRequest) error {
+func fork(ctx context.Context, a *app.App, ref string, req api.ForkRequest) error {
 	var made forkbox.Fork
 	err := a.InLine(ctx, "forking "+ref, req.Wish.Ticket, func(ctx context.Context) (err error) {
 		made, err = a.Client().ForkWith(ctx, ref, req)

@@ -7,12 +7,13 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/describe"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func SnapshotVerb(a *app.App) *cobra.Command {
@@ -103,7 +104,7 @@ func listSnapshots(ctx context.Context, a *app.App, ref string) error {
 		if list == nil {
 			list = []forkbox.Snapshot{}
 		}
-		return a.PrintJSON(client.SnapshotList{Snapshots: list})
+		return a.PrintJSON(api.SnapshotList{Snapshots: list})
 	}
 	if len(list) == 0 {
 		a.Say("box %s has no snapshots yet; make one: forkbox snapshot %s", box.Name, box.Name)

@@ -7,16 +7,18 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/describe"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func TemplateVerb(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return app.WithSubverbs(&cobra.Command{
 		Use:   "template create|ls|rm|warm",
 		Short: "Named starts for boxes",
 		Long: `A template is a named start for boxes: forkbox new --template NAME makes a box that
@@ -26,18 +28,7 @@ begins as the box it was made from was. It needs that box no more.`,
   forkbox template warm deps 2
   forkbox template ls
   forkbox template rm deps`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("template needs one of create, ls, rm and warm")
-			}
-			return fmt.Errorf("template has no %q: it needs one of create, ls, rm and warm", args[0])
-		},
-	}
-	cmd.AddCommand(templateCreateVerb(a), templateListVerb(a), templateRemoveVerb(a), templateWarmVerb(a))
-	for _, verb := range cmd.Commands() {
-		verb.DisableFlagsInUseLine = true
-	}
-	return cmd
+	}, templateCreateVerb(a), templateListVerb(a), templateRemoveVerb(a), templateWarmVerb(a))
 }
 
 func templateCreateVerb(a *app.App) *cobra.Command {
@@ -114,7 +105,7 @@ func listTemplates(ctx context.Context, a *app.App) error {
 		if list == nil {
 			list = []forkbox.Template{}
 		}
-		return a.PrintJSON(client.TemplateList{Templates: list})
+		return a.PrintJSON(api.TemplateList{Templates: list})
 	}
 	if len(list) == 0 {
 		a.Say("no templates yet; make one: forkbox template create NAME --from BOX")
@@ -181,7 +172,7 @@ func removeTemplates(ctx context.Context, a *app.App, names []string) error {
 		return err
 	})
 	if a.JSON {
-		if err := a.PrintJSON(client.TemplateList{Templates: gone}); err != nil {
+		if err := a.PrintJSON(api.TemplateList{Templates: gone}); err != nil {
 			return err
 		}
 	}

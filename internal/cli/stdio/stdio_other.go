@@ -4,17 +4,18 @@ package stdio
 
 import (
 	"os"
-	"runtime"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/internal/cli/terminal"
 )
 
+// Streams is the caller's stdio. On this system no file goes to a box: the session
+// reads and writes them itself.
 type Streams struct{ Box forkbox.Stdio }
 
-func Open(_, _, _ *os.File) (*Streams, error) {
-	return nil, forkbox.Errorf(forkbox.Unsupported, "run a command", "open files cannot be handed to a box on %s", runtime.GOOS).
-		Hint("forkbox runs on Linux")
+func Open(in, out, stderr *os.File) (*Streams, error) {
+	return &Streams{Box: forkbox.Stdio{In: in, Out: out, Err: stderr}}, nil
 }
 
 func (*Streams) Relay()          {}
@@ -23,8 +24,12 @@ func (*Streams) Close()          {}
 func (*Streams) KeepPipes()      {}
 func (*Streams) OnDetach(func()) {}
 
-func (*Streams) HandKeys(*os.File, *client.Session, *Signals, func() forkbox.Size) func() {
-	return func() {}
+// HandKeys gives a command that has a terminal every key of the caller's.
+func (*Streams) HandKeys(in *os.File, _ *client.Session, _ *Signals, _ func() forkbox.Size) func() {
+	if in == nil {
+		return func() {}
+	}
+	return terminal.MakeRaw(in)
 }
 
 func InForeground(*os.File) bool { return true }

@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 	"github.com/forkbox/forkbox/internal/secrets"
-	"github.com/spf13/cobra"
 )
 
 func DoctorVerb(a *app.App) *cobra.Command {
@@ -44,7 +46,7 @@ gone. Nothing is changed. The exit code is 125 when something fails.`,
 
 // examine asks the daemon. That there is none to ask is a finding too: doctor
 // is what people run when nothing works.
-func examine(ctx context.Context, a *app.App) client.CheckList {
+func examine(ctx context.Context, a *app.App) api.CheckList {
 	defer a.Progress("examining this host")()
 	c := a.Client()
 	dir, _ := os.Getwd() // without one there is less to look at
@@ -171,7 +173,7 @@ func aside(text string) string {
 	return " (" + text + ")"
 }
 
-func storeCheck(s client.Store) forkbox.Check {
+func storeCheck(s api.Store) forkbox.Check {
 	detail := fmt.Sprintf("%s in %s; pool: %s", terminal.OrWord(s.Driver, "boxes"), s.Dir, poolText(s.Pool))
 	return forkbox.Check{Name: "store", Status: forkbox.Info, Detail: detail}
 }

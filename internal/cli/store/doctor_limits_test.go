@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 )
 
 // Doctor names what is not enforced, each with what would help.
@@ -24,7 +24,7 @@ func TestHeldChecks(t *testing.T) {
 }
 
 func TestPoolText(t *testing.T) {
-	pool := &client.Pool{File: "/h/pool.img", Size: 50 << 30, Used: 3 << 30, Free: 47 << 30, Allocated: 4 << 30}
+	pool := &api.Pool{File: "/h/pool.img", Size: 50 << 30, Used: 3 << 30, Free: 47 << 30, Allocated: 4 << 30}
 	if got := poolText(pool); got != "/h/pool.img 50g, 3g used, 47g free; the file takes 4g" {
 		t.Error(got)
 	}

@@ -3,21 +3,21 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/client"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/flags"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
-	"github.com/spf13/cobra"
 )
 
 func StoreVerb(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return app.WithSubverbs(&cobra.Command{
 		Use:   "store init|grow|status|rm",
 		Short: "What boxes are kept in",
 		Long: `Boxes are kept in the daemon's home. Where its filesystem has no quotas, a pool can
@@ -28,18 +28,7 @@ whoever the daemon runs as, may change it.`,
   forkbox store init --size 50g
   forkbox store grow --size 100g
   forkbox store rm`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("store needs one of init, grow, status and rm")
-			}
-			return fmt.Errorf("store has no %q: it needs one of init, grow, status and rm", args[0])
-		},
-	}
-	cmd.AddCommand(storeInitVerb(a), storeGrowVerb(a), storeStatusVerb(a), storeRemoveVerb(a))
-	for _, verb := range cmd.Commands() {
-		verb.DisableFlagsInUseLine = true
-	}
-	return cmd
+	}, storeInitVerb(a), storeGrowVerb(a), storeStatusVerb(a), storeRemoveVerb(a))
 }
 
 func storeInitVerb(a *app.App) *cobra.Command {
@@ -48,7 +37,7 @@ func storeInitVerb(a *app.App) *cobra.Command {
 		Short:   "Keep boxes in a pool",
 		Long:    "Make a pool and keep boxes in it from now on. There must be no box yet.",
 		Example: "  forkbox store init --size 50g",
-	}, "making a pool", func(ctx context.Context, size int64) (client.Store, error) { return a.Client().InitStore(ctx, size) })
+	}, "making a pool", func(ctx context.Context, size int64) (api.Store, error) { return a.Client().InitStore(ctx, size) })
 }
 
 func storeGrowVerb(a *app.App) *cobra.Command {
@@ -57,12 +46,12 @@ func storeGrowVerb(a *app.App) *cobra.Command {
 		Short:   "Make the pool larger",
 		Long:    "Make the pool larger, up to SIZE in all. Boxes may run meanwhile.",
 		Example: "  forkbox store grow --size 100g",
-	}, "growing the pool", func(ctx context.Context, size int64) (client.Store, error) { return a.Client().GrowStore(ctx, size) })
+	}, "growing the pool", func(ctx context.Context, size int64) (api.Store, error) { return a.Client().GrowStore(ctx, size) })
 }
 
 // sizedVerb is one that needs --size, which is understood before anything is
 // done.
-func sizedVerb(a *app.App, cmd cobra.Command, doing string, do func(context.Context, int64) (client.Store, error)) *cobra.Command {
+func sizedVerb(a *app.App, cmd cobra.Command, doing string, do func(context.Context, int64) (api.Store, error)) *cobra.Command {
 	sizes := forkbox.Limits{}
 	cmd.Args, cmd.ValidArgsFunction = app.Alone(""), cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -70,7 +59,7 @@ func sizedVerb(a *app.App, cmd cobra.Command, doing string, do func(context.Cont
 		if !said || size == forkbox.Unlimited {
 			return fmt.Errorf("store %s needs a size: --size 50g", cmd.Name())
 		}
-		var store client.Store
+		var store api.Store
 		err := a.Patiently(cmd.Context(), doing, func(ctx context.Context) (err error) {
 			store, err = do(ctx, size)
 			return err
@@ -128,7 +117,7 @@ func storeRemoveVerb(a *app.App) *cobra.Command {
 	}
 }
 
-func showStore(a *app.App, s client.Store) error {
+func showStore(a *app.App, s api.Store) error {
 	if a.JSON {
 		return a.PrintJSON(s)
 	}
@@ -141,7 +130,7 @@ func showStore(a *app.App, s client.Store) error {
 	})
 }
 
-func storeRows(s client.Store) [][2]string {
+func storeRows(s api.Store) [][2]string {
 	rows := [][2]string{
 		{"kept in", terminal.Printable(s.Dir)}, {"layers", s.Driver}, {"pool", poolText(s.Pool)},
 		{"limits of disk", holdingText(s.Disk)}, {"limits of inodes", holdingText(s.Inodes)},
@@ -152,7 +141,7 @@ func storeRows(s client.Store) [][2]string {
 	return rows
 }
 
-func poolText(p *client.Pool) string {
+func poolText(p *api.Pool) string {
 	if p == nil {
 		return "none; make one: forkbox store init --size 50g"
 	}

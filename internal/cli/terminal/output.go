@@ -44,6 +44,19 @@ func (t *Terminal) Table(head string, rows func(w io.Writer)) error {
 	return TableTo(t.Stdout, head, rows)
 }
 
+// List shows so many of something: as a document where JSON is wanted, as a table
+// otherwise. Where there are none it says so.
+func (t *Terminal) List(doc any, count int, none, head string, rows func(w io.Writer)) error {
+	switch {
+	case t.JSON:
+		return t.PrintJSON(doc)
+	case count == 0:
+		t.Say("%s", none)
+		return nil
+	}
+	return t.Table(head, rows)
+}
+
 // TableTo is Table for another writer.
 func TableTo(out io.Writer, head string, rows func(w io.Writer)) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -93,22 +93,28 @@ func (m *Manager) FinishExec(h *core.Handle, a *core.Attached, id string, exit f
 
 	// Written while it still counts as running, so that no caller finds it
 	// neither here nor ended in the ledger.
-	if err := m.core.Ledger.UpdateExec(context.WithoutCancel(m.core.Ctx), exec); err != nil {
+	told := append(m.limits.ExitEvents(box, exec), m.ended(box, exec))
+	if err := m.core.Ledger.UpdateExec(context.WithoutCancel(m.core.Ctx), exec, told...); err != nil {
 		m.core.Log.Error("cannot record an exit", "box", exec.Box, "exec", id, "exit", exit, "error", err)
 	}
-	m.limits.TellExit(box, exec)
-	_, since := m.core.Clock()
-	h.Mu.Lock()
-	delete(a.Execs, id)
-	t := tended.Of(a)
-	t.idleSince, t.quiet = time.Now(), since
-	if len(a.Execs) == 0 {
-		m.lookSoon(h.ID, a)
-	}
-	h.Mu.Unlock()
+	m.Left(h, a, func() { delete(a.Execs, id) })
 	close(x.Done)
 	m.limits.Line.Poke()
 	return true
+}
+
+// Left takes away something that kept the box in use, and begins to count the time
+// that it idles.
+func (m *Manager) Left(h *core.Handle, a *core.Attached, takeAway func()) {
+	_, since := m.core.Clock()
+	h.Mu.Lock()
+	defer h.Mu.Unlock()
+	takeAway()
+	t := tended.Of(a)
+	t.idleSince, t.quiet = time.Now(), since
+	if !a.InUse() {
+		m.lookSoon(h.ID, a)
+	}
 }
 
 // lookAfter is how long a box is idle before the bases of what it changed are
@@ -148,8 +154,12 @@ func (m *Manager) correct(box, id string, exit forkbox.Exit, out forkbox.Output)
 		exit = (&core.Ending{Cause: assumed.Cause, By: assumed.By, Why: assumed.Why}).Asked(exit)
 	}
 	exec.Exit, exec.Output = &exit, &out
-	if err := m.core.Ledger.UpdateExec(ctx, exec); err != nil {
-		m.core.Log.Error("cannot record an exit", "box", box, "exec", id, "exit", exit, "error", err)
+	known, err := m.core.Ledger.Box(ctx, box)
+	if err != nil {
+		return // it is gone
+	}
+	if err := m.core.Ledger.UpdateExec(ctx, exec, m.aboutExit(known, exec, forkbox.EventExecCorrected)); err != nil {
+		m.core.Log.ErrorContext(ctx, "cannot record an exit", "box", box, "exec", id, "exit", exit, "error", err)
 	}
 }
 

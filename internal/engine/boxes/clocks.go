@@ -8,33 +8,40 @@ import (
 	"github.com/forkbox/forkbox/internal/engine/core"
 )
 
+// clocks end boxes whose time is up, or in which nothing was run for too long.
+type clocks struct {
+	core  *core.Core
+	boxes *Manager
+	tick  time.Duration // the longest that they do not look
+}
+
 // WatchClocks ends a box whose time is up, or that was idle for too long, and
 // warns of the first. It says when to look again: not later than m.tick, since
 // no timer of ours goes on while the host sleeps.
 func (m *Manager) WatchClocks(h *core.Handle, a *core.Attached) time.Duration {
-	next := min(m.watchTTL(h, a), m.watchIdle(h, a))
+	next := min(m.clocks.watchTTL(h, a), m.clocks.watchIdle(h, a))
 	if next == core.Never {
 		return core.Never
 	}
-	return max(time.Millisecond, min(next, m.tick))
+	return max(time.Millisecond, min(next, m.clocks.tick))
 }
 
-func (m *Manager) watchTTL(h *core.Handle, a *core.Attached) time.Duration {
+func (c *clocks) watchTTL(h *core.Handle, a *core.Attached) time.Duration {
 	box := h.Box(a)
 	if box.Ends == nil {
 		return core.Never
 	}
-	now := m.core.Instant()
-	m.noticeJump(h, a, now)
+	now := c.core.Instant()
+	c.noticeJump(h, a, now)
 	left, warn := now.Left(*box.Ends), warnAt(box)
 	switch {
 	case left <= 0:
-		m.core.WarnFailed("end a box whose time is up", h, m.timeUp(h, a))
-		return m.tick
+		c.core.WarnFailed("end a box whose time is up", h, c.timeUp(h, a))
+		return c.tick
 	case box.Warned:
 		return left
 	case left <= warn:
-		m.core.WarnFailed("warn of a box's end", h, m.warn(h, a))
+		c.core.WarnFailed("warn of a box's end", h, c.warn(h, a))
 		return left
 	}
 	return left - warn
@@ -47,41 +54,38 @@ func warnAt(box forkbox.Box) time.Duration {
 
 // warn tells, once, that a box ends soon. That it did is written first: a
 // restart must not tell again.
-func (m *Manager) warn(h *core.Handle, a *core.Attached) error {
-	return m.core.WhileCurrent(h, a, func(ctx context.Context, box *forkbox.Box) error {
-		if box.Ends == nil || box.Warned || m.core.Instant().Left(*box.Ends) > warnAt(*box) {
+func (c *clocks) warn(h *core.Handle, a *core.Attached) error {
+	return c.core.WhileCurrent(h, a, func(ctx context.Context, box *forkbox.Box) error {
+		if box.Ends == nil || box.Warned || c.core.Instant().Left(*box.Ends) > warnAt(*box) {
 			return nil // it was extended meanwhile
 		}
 		box.Warned = true
-		if err := m.core.Ledger.UpdateBox(ctx, *box); err != nil {
+		left := max(0, c.core.Instant().Left(*box.Ends)).Round(time.Second)
+		soon := c.core.About(*box, forkbox.EventTTLSoon, "it ends in "+core.ShortSpan(left)+"; for more time: forkbox extend "+box.Name+" 1h")
+		if err := c.core.Ledger.UpdateBox(ctx, *box, soon); err != nil {
 			return err
 		}
 		h.Govern(a, *box)
-		left := max(0, m.core.Instant().Left(*box.Ends)).Round(time.Second)
-		m.core.Tell(*box, forkbox.EventTTLSoon, "", "it ends in "+core.ShortSpan(left)+"; for more time: forkbox extend "+box.Name+" 1h")
 		return nil
 	})
 }
 
 // timeUp ends a box whose time is up. Its data stays.
-func (m *Manager) timeUp(h *core.Handle, a *core.Attached) error {
-	return m.core.WhileCurrent(h, a, func(ctx context.Context, box *forkbox.Box) error {
-		if box.Ends == nil || m.core.Instant().Left(*box.Ends) > 0 {
+func (c *clocks) timeUp(h *core.Handle, a *core.Attached) error {
+	return c.core.WhileCurrent(h, a, func(ctx context.Context, box *forkbox.Box) error {
+		if box.Ends == nil || c.core.Instant().Left(*box.Ends) > 0 {
 			return nil // it was extended meanwhile
 		}
 		why := core.Ending{Cause: forkbox.CauseTTL, By: core.ByForkbox, Why: "the box's time was up"}
-		if err := m.finishBox(ctx, h, a, box, why); err != nil {
-			return err
-		}
-		m.core.Tell(*box, forkbox.EventTTL, "", "its time was up; its files are kept: forkbox extend "+box.Name+" 1h")
-		return nil
+		return c.boxes.finishBox(ctx, h, a, box, why, forkbox.EventTTL, "its time was up; its files are kept: forkbox extend "+box.Name+" 1h")
 	})
 }
 
-// finishBox stops a box that no caller asked to stop. The caller has its turn.
-func (m *Manager) finishBox(ctx context.Context, h *core.Handle, a *core.Attached, box *forkbox.Box, why core.Ending) error {
+// finishBox stops a box that no caller asked to stop, and tells why. The caller
+// has its turn.
+func (m *Manager) finishBox(ctx context.Context, h *core.Handle, a *core.Attached, box *forkbox.Box, why core.Ending, kind forkbox.EventKind, text string) error {
 	box.Pinned, box.Death = false, why.Death()
-	return m.haltFor(ctx, h, a, box, m.StopGrace, why)
+	return m.haltFor(ctx, h, a, box, m.StopGrace, why, m.core.About(*box, kind, text))
 }
 
 // jumpLeast is by how much a clock is set that is worth telling: less is what
@@ -90,7 +94,7 @@ const jumpLeast = 5 * time.Second
 
 // noticeJump keeps the end of a box right, as people read it, when the clock
 // was set.
-func (m *Manager) noticeJump(h *core.Handle, a *core.Attached, now core.Instant) {
+func (c *clocks) noticeJump(h *core.Handle, a *core.Attached, now core.Instant) {
 	t := tended.Of(a)
 	before := t.seen
 	t.seen = now
@@ -98,21 +102,21 @@ func (m *Manager) noticeJump(h *core.Handle, a *core.Attached, now core.Instant)
 	if before.Boot == "" || jump.Abs() < jumpLeast {
 		return
 	}
-	err := m.core.WhileCurrent(h, a, func(ctx context.Context, box *forkbox.Box) error {
+	err := c.core.WhileCurrent(h, a, func(ctx context.Context, box *forkbox.Box) error {
 		if box.Ends == nil {
 			return nil
 		}
 		box.Ends = now.Again(*box.Ends)
-		if err := m.core.Ledger.UpdateBox(ctx, *box); err != nil {
+		left := max(0, now.Left(*box.Ends)).Round(time.Second)
+		set := c.core.About(*box, forkbox.EventTimeJumps, "the host's clock was set by "+jump.Round(time.Second).String()+
+			"; the box still ends in "+core.ShortSpan(left))
+		if err := c.core.Ledger.UpdateBox(ctx, *box, set); err != nil {
 			return err
 		}
 		h.Govern(a, *box)
-		left := max(0, now.Left(*box.Ends)).Round(time.Second)
-		m.core.Tell(*box, forkbox.EventTimeJumps, "", "the host's clock was set by "+jump.Round(time.Second).String()+
-			"; the box still ends in "+core.ShortSpan(left))
 		return nil
 	})
-	m.core.WarnFailed("tell that the clock was set", h, err)
+	c.core.WarnFailed("tell that the clock was set", h, err)
 }
 
 // InTime refuses to run something in a box whose time is up.

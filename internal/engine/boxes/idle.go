@@ -11,45 +11,41 @@ import (
 
 // watchIdle ends a box in which nothing was run for as long as its policy
 // allows. Processes that an exec left behind do not count as something.
-func (m *Manager) watchIdle(h *core.Handle, a *core.Attached) time.Duration {
+func (c *clocks) watchIdle(h *core.Handle, a *core.Attached) time.Duration {
 	limit, has := h.Policy(a).Of(forkbox.Idle)
 	if !has {
 		return core.Never
 	}
-	left := m.idleLeft(h, a, core.Span(limit))
+	left := c.idleLeft(h, a, core.Span(limit))
 	if left > 0 {
 		return left
 	}
-	err := m.core.WhileCurrent(h, a, func(ctx context.Context, box *forkbox.Box) error {
+	err := c.core.WhileCurrent(h, a, func(ctx context.Context, box *forkbox.Box) error {
 		limit, has := box.Policy.Of(forkbox.Idle)
-		if !has || m.idleLeft(h, a, core.Span(limit)) > 0 {
+		if !has || c.idleLeft(h, a, core.Span(limit)) > 0 {
 			return nil
 		}
 		why := core.Ending{Cause: forkbox.CauseIdle, By: core.ByForkbox, Why: "nothing was run in the box for " + core.ShortSpan(core.Span(limit))}
-		if err := m.finishBox(ctx, h, a, box, why); err != nil {
-			return err
-		}
-		m.core.Tell(*box, forkbox.EventIdle, "", why.Why)
-		return nil
+		return c.boxes.finishBox(ctx, h, a, box, why, forkbox.EventIdle, why.Why)
 	})
-	m.core.WarnFailed("stop an idle box", h, err)
-	return m.tick
+	c.core.WarnFailed("stop an idle box", h, err)
+	return c.tick
 }
 
 // idleLeft is how long a box may go on idling.
-func (m *Manager) idleLeft(h *core.Handle, a *core.Attached, limit time.Duration) time.Duration {
-	_, since := m.core.Clock()
+func (c *clocks) idleLeft(h *core.Handle, a *core.Attached, limit time.Duration) time.Duration {
+	_, since := c.core.Clock()
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
-	if len(a.Execs) > 0 {
+	if a.InUse() {
 		return limit
 	}
 	return limit - (since - tended.Of(a).quiet)
 }
 
 // countIdleBefore counts the time that a box was idle before it was found running.
-func (m *Manager) countIdleBefore(h *core.Handle, a *core.Attached, box forkbox.Box) {
-	if before := m.idleBefore(box, a); before > 0 {
+func (c *clocks) countIdleBefore(h *core.Handle, a *core.Attached, box forkbox.Box) {
+	if before := c.idleBefore(box, a); before > 0 {
 		h.Mu.Lock()
 		tended.Of(a).quiet -= before
 		h.Mu.Unlock()
@@ -58,13 +54,13 @@ func (m *Manager) countIdleBefore(h *core.Handle, a *core.Attached, box forkbox.
 
 // idleBefore is for how long a box that was found running has been idle: since
 // its last exec ended, or since it was started.
-func (m *Manager) idleBefore(box forkbox.Box, a *core.Attached) time.Duration {
+func (c *clocks) idleBefore(box forkbox.Box, a *core.Attached) time.Duration {
 	if _, has := box.Policy.Of(forkbox.Idle); !has {
 		return 0
 	}
-	ctx, cancel := context.WithTimeout(m.core.Ctx, limits.AnswerLimit)
+	ctx, cancel := context.WithTimeout(c.core.Ctx, limits.AnswerLimit)
 	defer cancel()
-	execs, err := m.core.Ledger.Execs(ctx, box.ID)
+	execs, err := c.core.Ledger.Execs(ctx, box.ID)
 	ps, failed := a.Instance.Processes(ctx)
 	if err != nil || failed != nil {
 		return 0
@@ -84,7 +80,7 @@ func (m *Manager) idleBefore(box forkbox.Box, a *core.Attached) time.Duration {
 	if last.IsZero() {
 		return 0
 	}
-	return max(0, m.core.Now().Round(0).Sub(last))
+	return max(0, c.core.Now().Round(0).Sub(last))
 }
 
 func later(a, b time.Time) time.Time {

@@ -75,13 +75,15 @@ func (m *Manager) Halt(ctx context.Context, h *core.Handle, a *core.Attached, bo
 	return m.haltFor(ctx, h, a, box, grace, core.Ending{Cause: forkbox.CauseStopped})
 }
 
-// haltFor is halt with a reason, which the execs that end with it get.
-func (m *Manager) haltFor(ctx context.Context, h *core.Handle, a *core.Attached, box *forkbox.Box, grace time.Duration, why core.Ending) error {
+// haltFor is halt with a reason, which the execs that end with it get, and what
+// else is told with it.
+func (m *Manager) haltFor(ctx context.Context, h *core.Handle, a *core.Attached, box *forkbox.Box, grace time.Duration, why core.Ending, tell ...forkbox.Event) error {
 	if err := m.End(ctx, h, a, grace, why); err != nil {
 		return err
 	}
 	box.State, box.Note, box.Paused = forkbox.Stopped, network.Note(*box), ""
-	return m.core.Ledger.UpdateBox(ctx, *box)
+	tell = append(tell, m.stopped(*box, forkbox.Exit{Cause: why.Cause, By: why.By, Why: why.Why}))
+	return m.core.Ledger.UpdateBox(ctx, *box, tell...)
 }
 
 // End ends an instance and its execs. The caller has the box's turn.
@@ -105,7 +107,8 @@ func (m *Manager) End(ctx context.Context, h *core.Handle, a *core.Attached, gra
 // RemoveInTurn deletes a box, whatever state it is in, for a caller who has its
 // turn.
 func (m *Manager) RemoveInTurn(ctx context.Context, h *core.Handle, box *forkbox.Box) error {
-	mayRun := box.State != forkbox.Stopped
+	mayRun, made := box.State != forkbox.Stopped, box.State != forkbox.Creating
+	box.Ran = box.Ran || box.State == forkbox.Running
 	box.State, box.Pinned = forkbox.Removing, false
 	if err := m.core.Ledger.UpdateBox(ctx, *box); err != nil {
 		return err
@@ -115,7 +118,7 @@ func (m *Manager) RemoveInTurn(ctx context.Context, h *core.Handle, box *forkbox
 			return m.core.Note(ctx, box, "cannot remove it", err)
 		}
 	}
-	if err := m.Erase(ctx, *box); err != nil {
+	if err := m.erase(ctx, *box, made); err != nil {
 		return m.core.Note(ctx, box, "cannot remove it", err)
 	}
 	if len(box.Layers) > 0 || box.At != "" || !box.Base.IsReality() {
@@ -124,10 +127,13 @@ func (m *Manager) RemoveInTurn(ctx context.Context, h *core.Handle, box *forkbox
 	return nil
 }
 
+// removedWhy is why what runs in a box ends with the box.
+const removedWhy = "the box was removed"
+
 // clear ends the instance of a box that is to go, known or not.
 func (m *Manager) clear(ctx context.Context, h *core.Handle, box forkbox.Box) error {
 	if a := h.Current(); a != nil {
-		return m.End(ctx, h, a, 0, core.Ending{Cause: forkbox.CauseStopped, Why: "the box was removed"})
+		return m.End(ctx, h, a, 0, core.Ending{Cause: forkbox.CauseStopped, Why: removedWhy})
 	}
 	instance, err := m.core.Provider.Attach(ctx, box)
 	if core.IsNotFound(err) {
@@ -152,15 +158,18 @@ func (m *Manager) InUse(ctx context.Context, h *core.Handle, box forkbox.Box) er
 		return err
 	}
 	h.Mu.Lock()
-	execs := len(a.Execs)
+	execs, visits := len(a.Execs), a.Visits
 	h.Mu.Unlock()
 	ps, err := a.Instance.Processes(ctx)
-	if err == nil && execs == 0 && !core.BeyondInit(ps) {
+	if err == nil && execs == 0 && visits == 0 && !core.BeyondInit(ps) {
 		return nil
 	}
 	why := "processes are running in it"
-	if execs > 0 {
+	switch {
+	case execs > 0:
 		why = fmt.Sprintf("%d of its execs are running", execs)
+	case visits > 0:
+		why = "files of it are being read or written"
 	}
 	return forkbox.Errorf(forkbox.Busy, "remove box "+box.Name, "%s", why).
 		Hint("end them and remove it: forkbox rm -f %s", box.Name).
@@ -191,16 +200,26 @@ func (m *Manager) BringToRest(ctx context.Context, op string, h *core.Handle, bo
 	return m.Halt(context.WithoutCancel(ctx), h, a, box, m.StopGrace)
 }
 
-// Erase removes everything of a box that does not run, the ledger's
-// knowledge of it last.
-func (m *Manager) Erase(ctx context.Context, box forkbox.Box) error {
+// Erase removes everything of a box that was never made whole, the ledger's
+// knowledge of it last. Nothing is told: nothing told of its making either.
+func (m *Manager) Erase(ctx context.Context, box forkbox.Box) error { return m.erase(ctx, box, false) }
+
+// erase removes everything of a box that does not run.
+func (m *Manager) erase(ctx context.Context, box forkbox.Box, tell bool) error {
 	if err := m.core.Provider.Remove(ctx, box); err != nil {
 		return err
 	}
 	if err := m.network.RemoveNet(box); err != nil {
 		return err
 	}
-	if err := m.core.Ledger.DeleteBox(ctx, box.ID); err != nil {
+	var told []forkbox.Event
+	if tell && box.Ran {
+		told = append(told, m.stopped(box, forkbox.Exit{Cause: forkbox.CauseStopped, Why: removedWhy}))
+	}
+	if tell {
+		told = append(told, m.core.About(box, forkbox.EventBoxRemoved, "it and its files are gone"))
+	}
+	if err := m.core.Ledger.DeleteBox(ctx, box.ID, told...); err != nil {
 		return err
 	}
 	m.hooks.ForgetSync(box)
@@ -225,7 +244,7 @@ func (m *Manager) ReconcileOne(ctx context.Context, box forkbox.Box) error {
 	if box.State == forkbox.Creating && m.core.IsKept(box.ID) {
 		// Only a box that was made has a record: this ledger is an older one.
 		box.State = forkbox.Stopped
-		return m.core.Ledger.UpdateBox(ctx, box)
+		return m.core.Ledger.UpdateBox(ctx, box, m.core.About(box, forkbox.EventBoxCreated, "it was found in the store"))
 	}
 	return m.RemoveInTurn(ctx, h, &box)
 }

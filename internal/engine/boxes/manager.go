@@ -32,7 +32,7 @@ type Manager struct {
 	hooks     Hooks
 	restAfter time.Duration
 	StopGrace time.Duration // between TERM and KILL
-	tick      time.Duration
+	clocks    *clocks
 }
 
 // Hooks are what this manager asks of those above it, which know what landed in
@@ -52,9 +52,10 @@ func (m *Manager) SetHooks(h Hooks) { m.hooks = h }
 
 // New makes a manager. It wants hooks before it is used.
 func New(c *core.Core, n *network.Manager, l *limits.Manager, ba *bases.Manager, sh *shelf.Manager, cfg Config) *Manager {
-	return &Manager{core: c, network: n, limits: l, bases: ba, shelf: sh,
+	m := &Manager{core: c, network: n, limits: l, bases: ba, shelf: sh,
 		restAfter: core.OrElse(cfg.RestAfter, 30*time.Second),
 		StopGrace: core.OrElse(cfg.StopGrace, 10*time.Second),
-		tick:      core.OrElse(cfg.Tick, 10*time.Second),
 	}
+	m.clocks = &clocks{core: c, boxes: m, tick: core.OrElse(cfg.Tick, 10*time.Second)}
+	return m
 }

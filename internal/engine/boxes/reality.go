@@ -31,7 +31,7 @@ func (m *Manager) ForgetReality(ctx context.Context, h *core.Handle, box *forkbo
 	}
 	if a, err := m.Find(ctx, h, box); err == nil && a != nil {
 		if err := m.Halt(ctx, h, a, box, m.StopGrace); err != nil {
-			m.core.Log.Warn("cannot send a box to rest", "box", box.ID, "error", err)
+			m.core.Log.WarnContext(ctx, "cannot send a box to rest", "box", box.ID, "error", err)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func (m *Manager) restIn(h *core.Handle, a *core.Attached) time.Duration {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
 	t := tended.Of(a)
-	if t.pinned || len(a.Execs) > 0 || a.Known.Paused != "" {
+	if t.pinned || a.InUse() || a.Known.Paused != "" {
 		return m.restAfter
 	}
 	return m.restAfter - time.Since(t.idleSince)
@@ -167,7 +167,7 @@ func (m *Manager) mourn(h *core.Handle, a *core.Attached) {
 		err = m.bury(ctx, h, a, &box)
 	}
 	if err != nil {
-		m.core.Log.Error("cannot clear up after a box that ended by itself", "box", h.ID, "error", err)
+		m.core.Log.ErrorContext(ctx, "cannot clear up after a box that ended by itself", "box", h.ID, "error", err)
 	}
 }
 
@@ -186,13 +186,11 @@ func (m *Manager) bury(ctx context.Context, h *core.Handle, a *core.Attached, bo
 		return m.core.Note(ctx, box, "cannot clear up after it", err)
 	}
 	box.State, box.Note, box.Paused, box.Death = forkbox.Stopped, died.Why, "", &died
-	if err := m.core.Ledger.UpdateBox(ctx, *box); err != nil {
-		return err
-	}
+	told := []forkbox.Event{m.stopped(*box, died)}
 	if kind, ok := limits.EventOf(died); ok {
-		m.core.Tell(*box, kind, "", "the box ended: "+died.Why)
+		told = append(told, m.core.About(*box, kind, "the box ended: "+died.Why))
 	}
-	return nil
+	return m.core.Ledger.UpdateBox(ctx, *box, told...)
 }
 
 // speaker is an instance that may know what it died of.

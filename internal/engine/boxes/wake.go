@@ -8,6 +8,7 @@ import (
 	"github.com/forkbox/forkbox/internal/engine/core"
 	"github.com/forkbox/forkbox/internal/engine/limits"
 	"github.com/forkbox/forkbox/internal/engine/network"
+	"github.com/forkbox/forkbox/internal/trace"
 )
 
 // Wake has a box run: as it does already, or started now. The caller has the
@@ -17,7 +18,9 @@ func (m *Manager) Wake(ctx context.Context, h *core.Handle, box *forkbox.Box) (*
 }
 
 // WakeFor is Wake for a command with this environment.
-func (m *Manager) WakeFor(ctx context.Context, h *core.Handle, box *forkbox.Box, env []string) (*core.Attached, error) {
+func (m *Manager) WakeFor(ctx context.Context, h *core.Handle, box *forkbox.Box, env []string) (_ *core.Attached, err error) {
+	ctx, step := trace.Start(ctx, "wake box")
+	defer func() { step.End(err) }()
 	a, err := m.start(ctx, h, box, env)
 	if err == nil {
 		err = m.hooks.DecideSync(ctx, a.Instance, box)
@@ -50,16 +53,18 @@ func (m *Manager) start(ctx context.Context, h *core.Handle, box *forkbox.Box, e
 		return nil, err
 	}
 	m.beginRun(box)
-	if err := m.core.Ledger.UpdateBox(ctx, *box); err != nil {
+	if err := m.core.Ledger.UpdateBox(ctx, *box, m.core.About(*box, forkbox.EventBoxStarted, "it begins to run")); err != nil {
 		return nil, err
 	}
 	m.limits.Line.Changed(was, *box, false)
 	if clean, err := m.launch(ctx, h, *box); err != nil {
 		// The box is as it was. Its data is its owner's: nothing is removed.
+		var told []forkbox.Event
 		if clean {
 			box.State = forkbox.Stopped
+			told = append(told, stoppedFor(m.core.About(*box, forkbox.EventBoxStopped, "it could not be started: "+err.Error()), forkbox.CauseNotRun, ""))
 		}
-		return nil, m.core.Note(context.WithoutCancel(ctx), box, "cannot start it", err)
+		return nil, m.core.Note(context.WithoutCancel(ctx), box, "cannot start it", err, told...)
 	}
 	m.network.PublishAll(context.WithoutCancel(ctx), h, h.Current(), box)
 	return h.Current(), nil
@@ -81,11 +86,15 @@ func (m *Manager) launch(ctx context.Context, h *core.Handle, box forkbox.Box) (
 	if err != nil {
 		return true, err
 	}
+	step := trace.Step(ctx, "start instance")
 	instance, err := m.core.Provider.Start(ctx, box)
+	step.End(err)
 	if err != nil {
 		return true, err
 	}
+	step = trace.Step(ctx, "open gate")
 	gate, err := m.network.OpenGate(ctx, box, instance)
+	step.End(err)
 	if err == nil {
 		err = m.attach(h, box, instance, gate, nil)
 	}
@@ -145,19 +154,20 @@ func (m *Manager) takeOver(ctx context.Context, h *core.Handle, box *forkbox.Box
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := m.hooks.DecideSync(ctx, instance, box); err != nil { // as long as it stands still
-		m.core.Log.Error("cannot settle an interrupted sync", "box", box.ID, "error", err)
+		m.core.Log.ErrorContext(ctx, "cannot settle an interrupted sync", "box", box.ID, "error", err)
 	}
 	m.limits.GovernAgain(ctx, *box, instance)
-	m.countIdleBefore(h, h.Current(), *box)
+	m.clocks.countIdleBefore(h, h.Current(), *box)
 	note := network.Note(*box) // whatever it was, it is over
+	var told []forkbox.Event
 	if shut != nil {
 		note = "nothing gets out of it: " + shut.Error()
-		m.core.Tell(*box, forkbox.EventNetwork, "", note)
+		told = append(told, m.core.About(*box, forkbox.EventNetwork, note))
 	}
 	if note != box.Note {
 		box.Note = note
-		if err := m.core.Ledger.UpdateBox(ctx, *box); err != nil {
-			m.core.Log.Error("cannot record the note of a box", "box", box.ID, "note", note, "error", err)
+		if err := m.core.Ledger.UpdateBox(ctx, *box, told...); err != nil {
+			m.core.Log.ErrorContext(ctx, "cannot record the note of a box", "box", box.ID, "note", note, "error", err)
 		}
 	}
 	m.network.PublishAll(ctx, h, h.Current(), box)
@@ -183,12 +193,12 @@ func (m *Manager) recordDeath(ctx context.Context, box *forkbox.Box, unfinished 
 		exit, out := exitFromLog(m.core.Logs, box.ID, x.ID, died)
 		now := m.core.Now()
 		x.Ended, x.Exit, x.Output = &now, &exit, out
-		if err := m.core.Ledger.UpdateExec(ctx, x); err != nil {
+		if err := m.core.Ledger.UpdateExec(ctx, x, m.ended(*box, x)); err != nil {
 			return err
 		}
 	}
 	box.State, box.Note, box.Paused, box.Death = forkbox.Stopped, died.Why, "", &died
-	return m.core.Ledger.UpdateBox(ctx, *box)
+	return m.core.Ledger.UpdateBox(ctx, *box, m.stopped(*box, died))
 }
 
 // foundHow is how a box ended that was found not running any more.

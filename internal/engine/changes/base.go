@@ -23,10 +23,13 @@ type ancestors struct {
 
 func (a *ancestors) Base(ctx context.Context, path string) (content []byte, mode fs.FileMode, known, absent bool, err error) {
 	m, _ := a.marks.Get(path)
-	if !m.Landed {
-		return a.Book.Base(ctx, path)
+	switch {
+	case m.Landed:
+		return a.engine.LandedBook(m.Receipt).Base(ctx, path)
+	case m.TakenBack:
+		return nil, 0, false, false, ctx.Err() // the box would seem to have done nothing
 	}
-	return a.engine.LandedBook(m.Receipt).Base(ctx, path)
+	return a.Book.Base(ctx, path)
 }
 
 // LandedBook has what a receipt landed of the box's, see LandedBase.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/core"
 	"github.com/forkbox/forkbox/internal/review"
 	"github.com/forkbox/forkbox/internal/storage/land"
 )
@@ -31,6 +32,7 @@ type traces struct {
 	box    forkbox.Box
 	own    []forkbox.Receipt
 	others []forkbox.Receipt // see othersUndone
+	kin    []forkbox.Receipt // see kinUndone
 }
 
 func (m *Manager) traces(ctx context.Context, box forkbox.Box) (t traces, err error) {
@@ -38,12 +40,15 @@ func (m *Manager) traces(ctx context.Context, box forkbox.Box) (t traces, err er
 	if t.own, err = m.receiptsOf(ctx, box); err == nil {
 		t.others, err = m.othersUndone(ctx, box)
 	}
+	if err == nil {
+		t.kin, err = m.kinUndone(ctx, box, t.others)
+	}
 	return t, err
 }
 
 // paths is how many they landed.
 func (t traces) paths() (n int) {
-	for _, r := range slices.Concat(t.own, t.others) {
+	for _, r := range slices.Concat(t.own, t.others, t.kin) {
 		n += r.Paths
 	}
 	return n
@@ -63,7 +68,73 @@ func (m *Manager) readMarks(t traces) (*review.Marks, *review.Inodes, error) {
 		}
 	}
 	m.readOwnCopies(t.box.ID, marks, left)
+	if err := m.markKin(t.kin, marks); err != nil {
+		return nil, nil, err
+	}
 	return marks, left, m.markOthers(t.box, t.others, left)
+}
+
+// kinUndone are applies of boxes that share a past with the box, which landed
+// before its fence and were undone after it: what they landed may be what the
+// box has from that past. Of a box that is gone it is not known whether it did.
+func (m *Manager) kinUndone(ctx context.Context, box forkbox.Box, others []forkbox.Receipt) (kin []forkbox.Receipt, err error) {
+	for _, a := range box.Lineage {
+		list, err := m.core.Ledger.ReceiptsOf(ctx, a.Box)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list {
+			if r.Created.After(a.Until) && takenBack(r, box) {
+				kin = append(kin, r)
+			}
+		}
+	}
+	for _, r := range others {
+		if !takenBack(r, box) {
+			continue
+		}
+		other, err := m.core.Ledger.Box(ctx, r.Box)
+		if err != nil && !core.IsNotFound(err) {
+			return nil, err
+		}
+		if err != nil || related(box, other) {
+			kin = append(kin, r)
+		}
+	}
+	return kin, nil
+}
+
+// takenBack says whether an apply landed before a box's fence and was undone
+// after it.
+func takenBack(r forkbox.Receipt, box forkbox.Box) bool {
+	return r.Undone.After(box.Base.Fence) && !r.Created.After(box.Base.Fence)
+}
+
+// related says whether one box was forked from the other, or both from a third.
+func related(a, b forkbox.Box) bool {
+	past := func(box forkbox.Box) []string {
+		ids := []string{box.ID}
+		for _, x := range box.Lineage {
+			ids = append(ids, x.Box)
+		}
+		return ids
+	}
+	return slices.ContainsFunc(past(a), func(id string) bool { return slices.Contains(past(b), id) })
+}
+
+func (m *Manager) markKin(kin []forkbox.Receipt, marks *review.Marks) error {
+	for _, r := range kin {
+		err := land.Entries(filepath.Join(m.core.Receipts, r.ID), func(x land.Entry) error {
+			seen, _ := marks.Get(x.Path)
+			seen.TakenBack = true
+			marks.Set(x.Path, seen)
+			return nil
+		})
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return forkbox.Wrap("read receipt "+r.ID, err)
+		}
+	}
+	return nil
 }
 
 // othersUndone are applies of other boxes that were taken back after the box's
@@ -116,8 +187,12 @@ func (m *Manager) mark(r forkbox.Receipt, box forkbox.Box, marks *review.Marks, 
 			}
 		}
 		seen, _ := marks.Get(x.Path)
+		seen.TakenBack = seen.TakenBack || takenBack(r, box)
 		switch {
 		case !r.Undone.IsZero() && tag.Drifted:
+			if seen.TakenBack {
+				marks.Set(x.Path, seen)
+			}
 			return nil // as it was: changed by reality
 		case r.Undone.IsZero():
 			seen = review.Mark{Box: tag.Box, Whole: !tag.Partial, Merged: tag.Merged, Deleted: tag.Kind == forkbox.Deleted, Added: tag.Kind == forkbox.Added || tag.Kind == forkbox.Type || seen.Added && tag.Kind == forkbox.Mode,

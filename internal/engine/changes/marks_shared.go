@@ -72,7 +72,7 @@ func (m *Manager) stateOf(t traces) string {
 		add(m.putBackFile(t.box.ID))
 		add(m.ownCopiesFile(t.box.ID))
 	}
-	for _, receipts := range [][]forkbox.Receipt{t.own, t.others} {
+	for _, receipts := range [][]forkbox.Receipt{t.own, t.others, t.kin} {
 		s.WriteString(";")
 		for _, r := range receipts {
 			fmt.Fprintf(&s, " %s %s %d", r.ID, r.State, r.Undone.UnixNano())

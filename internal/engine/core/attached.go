@@ -16,6 +16,7 @@ type Attached struct {
 	slots    slots
 
 	Execs  map[string]*Execution // running
+	Visits int                   // how often something else is done in it now
 	Known  forkbox.Box           // its record, as of the last change that matters here
 	Ending *Ending               // the engine asked for it to end
 }
@@ -27,6 +28,10 @@ type Execution struct {
 	Sender Signaller
 	Done   chan struct{} // closed when exec has its exit
 }
+
+// InUse says whether a command runs in the box, or something else is done there that
+// its owner waits for. The caller holds the handle's Mu.
+func (a *Attached) InUse() bool { return len(a.Execs) > 0 || a.Visits > 0 }
 
 // Govern takes over what the record says now, and has the goroutine that
 // tends the box look at once.

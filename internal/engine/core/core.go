@@ -41,6 +41,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/trace"
 )
 
 // Config is what a core is made of.
@@ -69,6 +70,9 @@ type Config struct {
 	// May be nil.
 	Reserve func() (short bool, why string)
 
+	// Measure is told how long each operation took. May be nil.
+	Measure func(op string, took time.Duration)
+
 	Log *slog.Logger
 }
 
@@ -86,7 +90,7 @@ type Core struct {
 	cancel context.CancelFunc
 	Work   sync.WaitGroup // operations and the goroutines that tend boxes
 
-	news news
+	wire wire // to those who follow events
 
 	mu      sync.Mutex // the last to be taken
 	closed  bool
@@ -121,6 +125,7 @@ func New(c Config) *Core {
 		c.Clock = sinceStart()
 	}
 	core := &Core{Config: c, handles: map[string]*Handle{}}
+	core.wire.core = core
 	core.Ctx, core.cancel = context.WithCancel(context.Background())
 	return core
 }
@@ -165,16 +170,30 @@ func (c *Core) Begin(ctx context.Context, op string) (_ context.Context, end fun
 	}
 	c.ops++
 	c.Work.Add(1)
+	ctx, span := trace.Start(ctx, op)
 	ctx, cancel := context.WithCancel(ctx)
 	detach := context.AfterFunc(c.Ctx, cancel)
+	began := time.Now()
 	return ctx, func() {
 		detach()
 		cancel()
+		c.Took(op, time.Since(began))
+		span.End(nil)
 		c.mu.Lock()
 		c.ops--
 		c.mu.Unlock()
 		c.Work.Done()
 	}, nil
+}
+
+// WaitForHost is what standing in line for the host is called where it is measured.
+const WaitForHost = "wait for the host"
+
+// Took tells how long something took.
+func (c *Core) Took(op string, took time.Duration) {
+	if c.Measure != nil {
+		c.Measure(op, took)
+	}
 }
 
 // UID is the user that the daemon runs as, to whom belongs what is no owner's.

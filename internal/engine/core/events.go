@@ -2,76 +2,89 @@ package core
 
 import (
 	"context"
-	"sync"
+	"time"
 
 	"github.com/forkbox/forkbox"
 )
 
-// news lets those who follow events know that there is one.
-type news struct {
-	mu   sync.Mutex
-	next chan struct{} // closed with the next event
+// About is an event of a box, to be told with what is written of it.
+func (c *Core) About(box forkbox.Box, kind forkbox.EventKind, text string) forkbox.Event {
+	return forkbox.Event{Box: box.ID, Name: box.Name, UID: box.Owner.UID, Kind: kind, Time: c.Now(), Text: text}
 }
 
-// wait is closed when something happens from now on.
-func (n *news) wait() <-chan struct{} {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.next == nil {
-		n.next = make(chan struct{})
+// AboutExec is one of an exec in a box.
+func (c *Core) AboutExec(box forkbox.Box, exec string, kind forkbox.EventKind, text string) forkbox.Event {
+	e := c.About(box, kind, text)
+	e.Exec = exec
+	return e
+}
+
+// With is an event with what programs want to know of it.
+func With(e forkbox.Event, data forkbox.EventData) forkbox.Event {
+	e.Data = &data
+	return e
+}
+
+// Tell records what happened where nothing else is written with it. What cannot
+// be recorded has happened all the same, so that nothing is held up by it.
+func (c *Core) Tell(e forkbox.Event) {
+	if e.Time.IsZero() {
+		e.Time = c.Now()
 	}
-	return n.next
-}
-
-func (n *news) tell() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.next != nil {
-		close(n.next)
-		n.next = nil
+	if _, err := c.Ledger.AddEvent(context.WithoutCancel(c.Ctx), e); err != nil {
+		c.Log.Error("cannot record an event", "box", e.Box, "kind", e.Kind, "text", e.Text, "error", err)
 	}
 }
 
-// Tell records what happened to a box. What cannot be recorded has happened all
-// the same, so that nothing is held up by it.
-func (c *Core) Tell(box forkbox.Box, kind forkbox.EventKind, exec, text string) {
-	_, err := c.Ledger.AddEvent(context.WithoutCancel(c.Ctx), forkbox.Event{
-		Box: box.ID, Name: box.Name, UID: box.Owner.UID, Exec: exec, Kind: kind, Time: c.Now(), Text: text,
-	})
-	if err != nil {
-		c.Log.Error("cannot record an event", "box", box.ID, "kind", kind, "text", text, "error", err)
-		return
-	}
-	c.news.tell()
+// EventSpec is which events a caller wants.
+type EventSpec struct {
+	Box   string // of this one only
+	Kinds forkbox.EventFilter
+	After int64 // later ones than this id; Latest is from now on
+
+	// Follow goes on until the context ends. Then OnBegin is called before the
+	// first event, when nothing that happens is missed any more, and OnQuiet
+	// whenever nothing was told for as long as Quiet.
+	Follow  bool
+	OnBegin func() error
+	Quiet   time.Duration
+	OnQuiet func() error
 }
 
-// Events yields what happened to who's boxes, or to the box ref, after an id,
-// the oldest first. With follow it goes on until ctx ends.
-func (c *Core) Events(ctx context.Context, who forkbox.Owner, ref string, after int64, follow bool, yield func(forkbox.Event) error) error {
+// Latest is the After of a caller who wants what happens from now on.
+const Latest int64 = -1
+
+// eventPage is how many events are read at once.
+const eventPage = 500
+
+// Events yields what happened to what who has, the oldest first.
+func (c *Core) Events(ctx context.Context, who forkbox.Owner, spec EventSpec, yield func(forkbox.Event) error) error {
 	const op = "list events"
 	ctx, end, err := c.Begin(ctx, op)
 	if err != nil {
 		return err
 	}
 	defer end()
-	box, err := c.EventsOf(ctx, who, ref)
+	box, err := c.EventsOf(ctx, who, spec.Box)
 	if err != nil {
 		return err
 	}
-	for {
-		next := c.news.wait() // before they are read: none is missed
-		if after, err = c.eventsAfter(ctx, who, box, after, yield); err != nil || !follow {
+	r := &eventReader{core: c, uid: who.UID, box: box, spec: spec, after: spec.After, yield: yield}
+	if spec.After == Latest {
+		if r.after, err = c.Ledger.LastEvent(ctx); err != nil {
 			return err
 		}
-		select {
-		case <-next:
-		case <-ctx.Done(): // by the caller, or with the engine
-			if c.Ctx.Err() != nil {
-				return ErrClosing(op)
-			}
-			return nil
-		}
 	}
+	if !spec.Follow {
+		return r.readAll(ctx)
+	}
+	if err := r.follow(ctx); err != nil {
+		return err
+	}
+	if c.Ctx.Err() != nil { // and not the caller's
+		return ErrClosing(op)
+	}
+	return nil
 }
 
 // EventsOf is the id of the box whose events are wanted. They outlive it: the
@@ -87,16 +100,91 @@ func (c *Core) EventsOf(ctx context.Context, who forkbox.Owner, ref string) (str
 	return box.ID, err
 }
 
-func (c *Core) eventsAfter(ctx context.Context, who forkbox.Owner, box string, after int64, yield func(forkbox.Event) error) (int64, error) {
-	events, err := c.Ledger.Events(ctx, &who.UID, box, after, 0)
-	if err != nil {
-		return after, err
-	}
-	for _, event := range events {
-		if err := yield(event); err != nil {
-			return after, err
+// eventReader reads events for one caller.
+type eventReader struct {
+	core  *Core
+	uid   int
+	box   string
+	spec  EventSpec
+	after int64 // what was yielded, or looked at and not wanted
+	yield func(forkbox.Event) error
+	wake  chan struct{} // has one when there may be something
+}
+
+// wants says whether an event is one for this caller.
+func (r *eventReader) wants(e forkbox.Event) bool {
+	return e.UID == r.uid && (r.box == "" || e.Box == r.box) && r.spec.Kinds.Wants(e.Kind)
+}
+
+// readAll reads what the ledger has, a page at a time: a caller who is slow, or
+// far behind, costs no memory.
+func (r *eventReader) readAll(ctx context.Context) error {
+	for {
+		page, err := r.core.Ledger.Events(ctx, forkbox.EventQuery{UID: &r.uid, Box: r.box, After: r.after, Limit: eventPage})
+		if err != nil {
+			return err
 		}
-		after = event.ID
+		if err := r.pass(page); err != nil || len(page) < eventPage {
+			return err
+		}
 	}
-	return after, nil
+}
+
+func (r *eventReader) pass(events []forkbox.Event) error {
+	for _, e := range events {
+		if r.wants(e) {
+			if err := r.yield(e); err != nil {
+				return err
+			}
+		}
+		r.after = e.ID
+	}
+	return nil
+}
+
+// follow reads what there is and goes on until ctx ends.
+func (r *eventReader) follow(ctx context.Context) error {
+	r.wake = make(chan struct{}, 1)
+	leave, err := r.core.wire.join(ctx, r) // before what there is is read: none is missed
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if r.spec.OnBegin != nil {
+		if err := r.spec.OnBegin(); err != nil {
+			return err
+		}
+	}
+	if err := r.readAll(ctx); err != nil {
+		return err
+	}
+	var quiet <-chan time.Time
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		if r.spec.Quiet > 0 {
+			timer.Reset(r.spec.Quiet)
+			quiet = timer.C
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-quiet:
+			err = r.spec.OnQuiet()
+		case <-r.wake:
+			err = r.readOn(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// readOn reads what came of late, from memory where it is there.
+func (r *eventReader) readOn(ctx context.Context) error {
+	recent, whole := r.core.wire.since(r.after)
+	if !whole {
+		return r.readAll(ctx)
+	}
+	return r.pass(recent)
 }

@@ -23,11 +23,26 @@ type Handle struct {
 	// one gets it, without keeping its caller waiting.
 	Rest func()
 
+	// Untold is what the holder of the turn is to tell with what it writes of the
+	// box next; Rest tells what is left of it.
+	Untold []forkbox.Event
+
 	// Mu guards what is read and changed in passing, also by the events of an
 	// instance that the holder of the turn is waiting for. It is never held
 	// while waiting for the turn.
 	Mu       sync.Mutex
 	Attached *Attached // nil when the box does not run
+}
+
+// TakeUntold is what is to be told with what is about to be written of the box.
+// The caller has its turn; a nil handle has nothing to tell.
+func (h *Handle) TakeUntold() []forkbox.Event {
+	if h == nil {
+		return nil
+	}
+	told := h.Untold
+	h.Untold = nil
+	return told
 }
 
 // Hold finds or makes the handle of a box, to be given back with Release.
@@ -150,6 +165,9 @@ func (c *Core) Change(ctx context.Context, op string, who forkbox.Owner, ref str
 		return forkbox.Box{}, err
 	}
 	defer c.passOn(h, unlock)
+	if ctx, err = matched(ctx, op, box); err != nil {
+		return forkbox.Box{}, err
+	}
 	return box, forkbox.Wrap(op, do(ctx, h, &box))
 }
 

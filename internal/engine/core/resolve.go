@@ -121,9 +121,9 @@ func BeyondInit(ps []forkbox.Process) bool {
 }
 
 // Note tells the owner what went wrong with a box. It returns cause.
-func (c *Core) Note(ctx context.Context, box *forkbox.Box, what string, cause error) error {
+func (c *Core) Note(ctx context.Context, box *forkbox.Box, what string, cause error, tell ...forkbox.Event) error {
 	box.Note = what + ": " + cause.Error()
-	if err := c.Ledger.UpdateBox(ctx, *box); err != nil {
+	if err := c.Ledger.UpdateBox(ctx, *box, tell...); err != nil {
 		return errors.Join(cause, err)
 	}
 	return cause

@@ -11,6 +11,7 @@ import (
 	"github.com/forkbox/forkbox/internal/engine/core"
 	"github.com/forkbox/forkbox/internal/engine/limits"
 	"github.com/forkbox/forkbox/internal/review"
+	"github.com/forkbox/forkbox/internal/trace"
 )
 
 // ExecRequest is what to run. Env, where it is not nil, is the caller's whole
@@ -105,7 +106,7 @@ func (m *Manager) record(ctx context.Context, p *planned, in *entry, who forkbox
 	p.exec, err = m.core.Ledger.AddExec(ctx, forkbox.Exec{
 		Box: box.ID, Argv: p.spec.Argv, Dir: p.spec.Dir, User: p.spec.User, TTY: p.spec.TTY, Started: m.core.Now(),
 		Policy: policy, Detached: req.Detached, Label: req.Label,
-	})
+	}, m.boxes.Started(box, p.spec.Argv, who))
 	if err != nil {
 		return err
 	}
@@ -119,12 +120,20 @@ func (m *Manager) record(ctx context.Context, p *planned, in *entry, who forkbox
 
 // run hands the exec to the instance, and with it stdio and the log.
 func (m *Manager) run(ctx context.Context, p planned, who forkbox.Owner, stdio forkbox.Stdio) error {
+	if stdio.Stream != nil {
+		if _, err := streaming("run "+p.spec.Argv[0], p.a); err != nil {
+			return err
+		}
+	}
 	log, err := m.core.Logs.Create(p.exec.Box, p.exec.ID)
 	if err != nil {
 		stdio.Close()
 		return p.unlessEnded(forkbox.Wrap("keep the output", err))
 	}
-	return p.unlessEnded(p.a.Instance.Exec(ctx, p.exec.ID, p.spec, who, stdio, log, p.kept))
+	step := trace.Step(ctx, "start command")
+	err = p.unlessEnded(p.a.Instance.Exec(ctx, p.exec.ID, p.spec, who, stdio, log, p.kept))
+	step.End(err)
+	return err
 }
 
 // unlessEnded is an error, or that the box was ended by another caller: then that

@@ -143,6 +143,9 @@ func (m *Manager) withLive(ctx context.Context, op string, who forkbox.Owner, re
 		return err
 	}
 	defer end()
+	if h, a, x := m.boxes.LiveExec(ref, id); x != nil && a.Owner == who.UID {
+		return forkbox.Wrap(op, do(ctx, h, a, x)) // no need to look into the ledger
+	}
 	box, exec, err := m.findExec(ctx, who, ref, id)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/forkbox/forkbox/internal/engine/limits"
 	"github.com/forkbox/forkbox/internal/engine/network"
 	"github.com/forkbox/forkbox/internal/git"
+	"github.com/forkbox/forkbox/internal/trace"
 )
 
 // CreateSpec is what box to make. Every field may be zero.
@@ -138,7 +139,7 @@ func (m *Manager) addFork(ctx context.Context, box forkbox.Box, spec CreateSpec)
 			m.bases.Look(*b)
 		}
 	}
-	return m.addAt(ctx, box, fence, func(box forkbox.Box) {
+	return m.addAt(ctx, box, origin{what: forkbox.Reality}, fence, func(box forkbox.Box) {
 		if !spec.Passing {
 			m.bases.Scan(box)
 		}
@@ -147,13 +148,13 @@ func (m *Manager) addFork(ctx context.Context, box forkbox.Box, spec CreateSpec)
 
 // add makes a new box, in the ledger first. then is told of it when it is
 // there.
-func (m *Manager) add(ctx context.Context, box forkbox.Box, then func(forkbox.Box)) (forkbox.Box, error) {
-	return m.addAt(ctx, box, func(*forkbox.Box) {}, then)
+func (m *Manager) add(ctx context.Context, box forkbox.Box, from origin, then func(forkbox.Box)) (forkbox.Box, error) {
+	return m.addAt(ctx, box, from, func(*forkbox.Box) {}, then)
 }
 
 // addAt is add for a box that is forked when fence is called: its storage is
 // there, and it is not ready.
-func (m *Manager) addAt(ctx context.Context, box forkbox.Box, fence func(*forkbox.Box), then func(forkbox.Box)) (forkbox.Box, error) {
+func (m *Manager) addAt(ctx context.Context, box forkbox.Box, from origin, fence func(*forkbox.Box), then func(forkbox.Box)) (forkbox.Box, error) {
 	// From the moment it is in the ledger others can see it; they wait.
 	_, unlock, err := m.core.Lock(ctx, box.ID)
 	if err != nil {
@@ -166,7 +167,7 @@ func (m *Manager) addAt(ctx context.Context, box forkbox.Box, fence func(*forkbo
 	if box, err = m.addNamed(ctx, box); err != nil {
 		return forkbox.Box{}, err
 	}
-	if err := m.prepare(ctx, &box, fence); err != nil {
+	if err := m.prepare(ctx, &box, from, fence); err != nil {
 		m.undoCreate(context.WithoutCancel(ctx), box)
 		return forkbox.Box{}, forkbox.Wrap("create box", err)
 	}
@@ -293,8 +294,11 @@ func (m *Manager) AddBox(ctx context.Context, box forkbox.Box) error {
 	return err
 }
 
-func (m *Manager) prepare(ctx context.Context, box *forkbox.Box, fence func(*forkbox.Box)) error {
-	if err := m.core.Provider.Prepare(ctx, *box); err != nil {
+func (m *Manager) prepare(ctx context.Context, box *forkbox.Box, from origin, fence func(*forkbox.Box)) error {
+	step := trace.Step(ctx, "prepare files")
+	err := m.core.Provider.Prepare(ctx, *box)
+	step.End(err)
+	if err != nil {
 		return err
 	}
 	ready := *box
@@ -303,7 +307,7 @@ func (m *Manager) prepare(ctx context.Context, box *forkbox.Box, fence func(*for
 		return err
 	}
 	fence(&ready)
-	if err := m.core.Ledger.UpdateBox(ctx, ready); err != nil {
+	if err := m.core.Ledger.UpdateBox(ctx, ready, m.created(ready, from)...); err != nil {
 		return err
 	}
 	*box = ready
@@ -314,7 +318,7 @@ func (m *Manager) prepare(ctx context.Context, box *forkbox.Box, fence func(*for
 // a restart, or rm, tries again.
 func (m *Manager) undoCreate(ctx context.Context, box forkbox.Box) {
 	if err := m.boxes.Erase(ctx, box); err != nil {
-		m.core.Log.Error("cannot remove a box whose creation failed", "box", box.ID, "error", err)
+		m.core.Log.ErrorContext(ctx, "cannot remove a box whose creation failed", "box", box.ID, "error", err)
 	}
 }
 

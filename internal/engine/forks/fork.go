@@ -144,7 +144,13 @@ func (m *Manager) childBox(ctx context.Context, who forkbox.Owner, parent forkbo
 	box.Base, box.Layers, box.Unresolved = s.Base, slices.Clone(s.Layers), s.Unresolved
 	box.Parent, box.ParentBox, box.At = s.ID, parent.ID, s.ID
 	box.Lineage = snapshots.Lineage(parent, s)
-	return m.add(ctx, box, func(box forkbox.Box) { m.Inherit(parent.ID, box) })
+	// Before it is first used it is adapted to what its parent landed since.
+	asMade := box
+	asMade.Bare = true
+	if box.Rebase, err = m.shelf.LandedSince(ctx, asMade, parent.ID); err != nil {
+		return box, err
+	}
+	return m.add(ctx, box, origin{parent.Name + "@" + s.Name, &parent, s.ID}, func(box forkbox.Box) { m.Inherit(parent.ID, box) })
 }
 
 // Inherit has a child know what its parent knows of reality as it was. What it
@@ -208,7 +214,7 @@ func (m *Manager) fromTemplate(ctx context.Context, who forkbox.Owner, spec Crea
 	if !t.Base.IsReality() {
 		box.Dir = t.Dir
 	}
-	return m.add(ctx, box, func(box forkbox.Box) {
+	return m.add(ctx, box, origin{what: "template " + t.Name}, func(box forkbox.Box) {
 		if n := len(t.Lineage); n > 0 {
 			m.Inherit(t.Lineage[n-1].Box, box)
 		}

@@ -148,7 +148,7 @@ func (m *Manager) knowRoot(ctx context.Context) (made func(root string)) {
 			return
 		}
 		if err := m.core.Ledger.KnowLayers(ctx, root); err != nil {
-			m.core.Log.Warn("cannot record a root", "root", root, "error", err)
+			m.core.Log.WarnContext(ctx, "cannot record a root", "root", root, "error", err)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func (m *Manager) fromArrival(ctx context.Context, who forkbox.Owner, spec Creat
 		box.Env = baseEnv(a.Base)
 	}
 	box.Dir = core.OrElse(spec.Dir, core.OrElse(a.Base.Dir, core.OrElse(box.Dir, "/")))
-	return m.add(ctx, box, m.bases.Scan)
+	return m.add(ctx, box, origin{what: box.Base.Kind + ":" + box.Base.Name}, m.bases.Scan)
 }
 
 // baseEnv is what commands in a root of its own start with.

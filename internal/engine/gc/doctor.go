@@ -41,11 +41,12 @@ func (m *Manager) Deviations() []forkbox.Deviation {
 }
 
 func (m *Manager) checkRetention() forkbox.Check {
-	if m.retentionErr != nil {
-		return forkbox.Check{Name: "retention", Status: forkbox.Warn, Detail: "nothing is removed by itself: " + m.retentionErr.Error(),
+	now := m.retention.Load()
+	if now.RetentionErr != nil {
+		return forkbox.Check{Name: "retention", Status: forkbox.Warn, Detail: "nothing is removed by itself: " + now.RetentionErr.Error(),
 			Remedy: "correct FORKBOX_RETENTION and restart the daemon"}
 	}
-	return forkbox.Check{Name: "retention", Status: forkbox.OK, Detail: m.retention.String()}
+	return forkbox.Check{Name: "retention", Status: forkbox.OK, Detail: now.Retention.String()}
 }
 
 // HiddenFrom lists the secret paths that the boxes of who do not see.

@@ -3,6 +3,7 @@ package gc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -32,17 +33,23 @@ func (m *Manager) GC(ctx context.Context, who forkbox.Owner, spec forkbox.GCSpec
 // about stays until the next time.
 func (m *Manager) collect(ctx context.Context, uid *int, spec forkbox.GCSpec) (forkbox.GC, error) {
 	gc := forkbox.GC{DryRun: spec.DryRun, Removed: []forkbox.Collected{}, Kept: []forkbox.Collected{}}
-	if m.retentionErr != nil && spec.OlderThan == 0 && spec.IdleFor == 0 && spec.MaxSize == 0 {
-		return gc, forkbox.Errorf(forkbox.Invalid, "collect garbage", "the policy cannot be read: %w", m.retentionErr).
+	now := m.retention.Load()
+	if now.RetentionErr != nil && spec.OlderThan == 0 && spec.IdleFor == 0 && spec.MaxSize == 0 {
+		return gc, forkbox.Errorf(forkbox.Invalid, "collect garbage", "the policy cannot be read: %w", now.RetentionErr).
 			Hint("correct FORKBOX_RETENTION and restart the daemon, or say what may go: forkbox gc --idle 7d")
 	}
 	facts, total, err := m.facts(ctx, uid)
 	if err != nil {
 		return gc, err
 	}
-	remove, keep := retention.Decide(m.core.Now(), facts, spec, m.retention, total)
+	remove, keep := retention.Decide(m.core.Now(), facts, spec, now.Retention, total)
 	gc.Kept = append(gc.Kept, keep...)
-	for _, c := range remove {
+	for i, c := range remove {
+		if err := ctx.Err(); err != nil {
+			m.shelf.SweepSoon()
+			return gc, forkbox.Errorf(forkbox.Busy, "collect garbage", "it was given up when %d of %d boxes were removed: %w", i, len(remove), err)
+		}
+		forkbox.ReportOf(ctx)(forkbox.Progress{Step: "removing", Done: int64(i), Total: int64(len(remove)), Unit: "boxes"})
 		if !spec.DryRun {
 			if err := m.collectOne(ctx, c, facts); err != nil {
 				c.Error = core.AsError(err)
@@ -55,8 +62,33 @@ func (m *Manager) collect(ctx context.Context, uid *int, spec forkbox.GCSpec) (f
 	}
 	if !spec.DryRun {
 		m.shelf.SweepSoon()
+		m.tellCollected(uid, gc)
 	}
 	return gc, nil
+}
+
+// tellCollected tells how much gc removed. That each box is gone is told to its
+// owner with the box; this goes to who asked, or to the daemon's user.
+func (m *Manager) tellCollected(uid *int, gc forkbox.GC) {
+	var data forkbox.EventData
+	for _, c := range gc.Removed {
+		if c.Error == nil {
+			data.Count++
+			data.Bytes += c.Bytes
+		}
+	}
+	m.tally.addRun(data)
+	if data.Count == 0 {
+		return // a look that found nothing changed nothing
+	}
+	who, by := m.core.UID(), core.ByForkbox
+	if uid != nil {
+		who, by = *uid, "gc"
+	}
+	data.By = by
+	m.core.Tell(core.With(forkbox.Event{
+		Kind: forkbox.EventCollected, UID: who, Text: fmt.Sprintf("%d boxes removed", data.Count),
+	}, data))
 }
 
 // collectOne removes a box if it still is as it was decided about.
@@ -237,7 +269,7 @@ func (m *Manager) outcome(ctx context.Context, b forkbox.Box, used time.Time) (r
 func (m *Manager) FindOutcome(ctx context.Context, b forkbox.Box) (retention.Outcome, error) {
 	changed, err := m.hasChanges(ctx, b)
 	if err != nil {
-		m.core.Log.Debug("cannot tell what became of a box", "box", b.ID, "error", err)
+		m.core.Log.DebugContext(ctx, "cannot tell what became of a box", "box", b.ID, "error", err)
 		return "", nil // then it stays
 	}
 	receipts, err := m.core.Ledger.ReceiptsOf(ctx, b.ID)
@@ -307,7 +339,7 @@ func (m *Manager) Tidy() {
 }
 
 func (m *Manager) tidy() {
-	if m.retentionErr != nil {
+	if m.retention.Load().RetentionErr != nil {
 		return // said at the start
 	}
 	gc, err := m.collect(m.core.Ctx, nil, forkbox.GCSpec{})
@@ -341,6 +373,11 @@ func (m *Manager) Keep(ctx context.Context, who forkbox.Owner, ref string, keep 
 			return err
 		}
 		box.Kept = keep
-		return m.core.Ledger.UpdateBox(ctx, *box)
+		kind, text := forkbox.EventBoxKept, "gc leaves it alone"
+		if !keep {
+			kind, text = forkbox.EventBoxUnkept, "gc may remove it"
+		}
+		told := core.With(m.core.About(*box, kind, text), forkbox.EventData{By: core.ByUser(who)})
+		return m.core.Ledger.UpdateBox(ctx, *box, told)
 	})
 }

@@ -4,6 +4,8 @@
 package gc
 
 import (
+	"sync/atomic"
+
 	"github.com/forkbox/forkbox/internal/engine/bases"
 	"github.com/forkbox/forkbox/internal/engine/boxes"
 	"github.com/forkbox/forkbox/internal/engine/changes"
@@ -30,12 +32,20 @@ type Manager struct {
 	landing *landing.Manager
 	forks   *forks.Manager
 
-	retention    retention.Policy
-	retentionErr error
-	outcomes     outcomes
+	retention atomic.Pointer[Config]
+	outcomes  outcomes
+	tally     tally
 }
 
 // New makes a manager.
 func New(c *core.Core, ba *bases.Manager, sh *shelf.Manager, b *boxes.Manager, ch *changes.Manager, la *landing.Manager, f *forks.Manager, cfg Config) *Manager {
-	return &Manager{core: c, bases: ba, shelf: sh, boxes: b, changes: ch, landing: la, forks: f, retention: cfg.Retention, retentionErr: cfg.RetentionErr}
+	m := &Manager{core: c, bases: ba, shelf: sh, boxes: b, changes: ch, landing: la, forks: f}
+	m.retention.Store(&cfg)
+	return m
+}
+
+// SetRetention has another policy say how long boxes stay. err is why it is not
+// known: then none is removed.
+func (m *Manager) SetRetention(policy retention.Policy, err error) {
+	m.retention.Store(&Config{Retention: policy, RetentionErr: err})
 }

@@ -42,6 +42,10 @@ func (m *Manager) Repair(ctx context.Context) (forkbox.Repair, error) {
 	if err := m.RestoreUnrecorded(ctx); err != nil {
 		return done, forkbox.Wrap(op, err)
 	}
+	m.core.Tell(core.With(forkbox.Event{
+		Kind: forkbox.EventStoreRepaired, UID: m.core.UID(),
+		Text: fmt.Sprintf("%d boxes, %d templates and %d receipts were brought back", len(done.Boxes), len(done.Templates), len(done.Receipts)),
+	}, forkbox.EventData{Count: len(done.Boxes) + len(done.Templates) + len(done.Receipts)}))
 	return done, forkbox.Wrap(op, r.left(ctx))
 }
 
@@ -314,7 +318,7 @@ func (m *Manager) recall(ctx context.Context, box forkbox.Box) bool {
 		err = r.box(ctx, record)
 	}
 	if err != nil {
-		m.core.Log.Warn("cannot go by the record of a box", "box", box.ID, "error", err)
+		m.core.Log.WarnContext(ctx, "cannot go by the record of a box", "box", box.ID, "error", err)
 	}
 	return err == nil && box.State == forkbox.Stopped
 }

@@ -35,7 +35,7 @@ func (m *Manager) RestoreUnrecorded(ctx context.Context) error {
 	}
 	for id, layers := range lost {
 		if err := m.restore(ctx, p, id, layers); err != nil {
-			m.core.Log.Error("cannot restore what a box wrote", "box", id, "layers", layers, "error", err)
+			m.core.Log.ErrorContext(ctx, "cannot restore what a box wrote", "box", id, "layers", layers, "error", err)
 		}
 	}
 	return nil
@@ -47,13 +47,13 @@ func (m *Manager) restore(ctx context.Context, p core.Layered, id string, layers
 		return err
 	}
 	if m.recall(ctx, box) {
-		m.core.Log.Warn("the ledger was older than a box; it is as its record says", "box", id)
+		m.core.Log.WarnContext(ctx, "the ledger was older than a box; it is as its record says", "box", id)
 		return nil
 	}
 	if len(layers) == 1 && box.State == forkbox.Stopped {
 		err = p.Unshelve(ctx, box, layers[0])
 		if err == nil {
-			m.core.Log.Warn("a snapshot was lost with the power, what the box wrote was not", "box", id)
+			m.core.Log.WarnContext(ctx, "a snapshot was lost with the power, what the box wrote was not", "box", id)
 			return nil
 		}
 	}

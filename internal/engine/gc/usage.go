@@ -74,7 +74,9 @@ func (m *Manager) holdings(ctx context.Context, op string) (h holdings, err erro
 		return h, err
 	}
 	h.count()
-	h.stored, err = p.Usage(ctx)
+	if h.stored, err = p.Usage(ctx); err == nil {
+		m.tally.keepDisk(&h)
+	}
 	return h, forkbox.Wrap(op, err)
 }
 

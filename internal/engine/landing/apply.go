@@ -16,6 +16,7 @@ import (
 	"github.com/forkbox/forkbox/internal/review/scope"
 	"github.com/forkbox/forkbox/internal/storage/held"
 	"github.com/forkbox/forkbox/internal/storage/land"
+	"github.com/forkbox/forkbox/internal/trace"
 )
 
 // Apply lands changes of a box in reality: all that are meant, or none. A dry
@@ -39,7 +40,9 @@ func (m *Manager) Apply(ctx context.Context, who forkbox.Owner, ref string, spec
 			return err
 		}
 		m.settleInterrupted(context.WithoutCancel(ctx))
+		step := trace.Step(ctx, "look at changes")
 		a, err := m.newApplication(ctx, h, *box, who, spec)
+		step.End(err)
 		if err != nil {
 			return err
 		}
@@ -160,7 +163,9 @@ func (a *application) run(ctx context.Context) (forkbox.Receipt, error) {
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case a.receipt.State == forkbox.Applied:
+		ctx, step := trace.Start(ctx, "keep what landed")
 		receipt, late := a.landed(ctx)
+		step.End(late)
 		return receipt, errors.Join(err, late)
 	case a.flipping: // it was rolled back, unless another process got in the way
 		return forkbox.Receipt{}, errors.Join(err, a.settleReceipt(ctx, a.receipt))
@@ -169,11 +174,13 @@ func (a *application) run(ctx context.Context) (forkbox.Receipt, error) {
 }
 
 // land changes reality. From here on a caller who gives up changes nothing.
-func (a *application) land(ctx context.Context) error {
+func (a *application) land(ctx context.Context) (err error) {
+	ctx, step := trace.Start(ctx, "land")
+	defer func() { step.End(err) }()
 	if !a.moves {
 		return a.flip(ctx)
 	}
-	err := a.whileMoving(ctx, "apply", a.h, &a.box, a.receipt.ID, func() error { return a.flip(ctx) })
+	err = a.whileMoving(ctx, "apply", a.h, &a.box, a.receipt.ID, func() error { return a.flip(ctx) })
 	if !a.flipping { // the box cannot be brought to rest
 		return errors.Join(err, a.landing.Abort())
 	}
@@ -182,13 +189,14 @@ func (a *application) land(ctx context.Context) error {
 
 func (a *application) flip(ctx context.Context) error {
 	a.flipping = true
+	forkbox.ReportOf(ctx)(forkbox.Progress{Step: "landing", Total: int64(a.receipt.Paths), Unit: "paths"})
 	if err := a.landing.Commit(ctx); err != nil {
 		return err
 	}
 	a.receipt.State = forkbox.Applied
 	a.receipt.Bytes, _ = land.Kept(a.config.Dir)
-	if err := a.core.Ledger.UpdateReceipt(ctx, a.receipt); err != nil {
-		a.core.Log.Error("cannot record that an apply landed; a restart finds it", "receipt", a.receipt.ID, "error", err)
+	if err := a.core.Ledger.UpdateReceipt(ctx, a.receipt, a.applied(a.receipt)); err != nil {
+		a.core.Log.ErrorContext(ctx, "cannot record that an apply landed; a restart finds it", "receipt", a.receipt.ID, "box", a.box.ID, "error", err)
 	}
 	return nil
 }
@@ -202,7 +210,7 @@ func (a *application) open(ctx context.Context) error {
 	if err := a.core.Ledger.AddReceipt(ctx, a.receipt); err != nil {
 		return err
 	}
-	err := a.remember(a.receipt)
+	err := a.memories.remember(a.receipt)
 	if err == nil {
 		a.config, err = a.LandingConfig(a.receipt)
 	}
@@ -210,7 +218,7 @@ func (a *application) open(ctx context.Context) error {
 		a.landing, err = land.Begin(ctx, a.config)
 	}
 	if err != nil {
-		return errors.Join(err, a.forget(context.WithoutCancel(ctx), a.receipt))
+		return errors.Join(err, a.memories.forget(context.WithoutCancel(ctx), a.receipt, a.failed(a.receipt, err.Error())))
 	}
 	return nil
 }
@@ -220,8 +228,14 @@ func (a *application) open(ctx context.Context) error {
 func ownersHere(paths []string) map[string][]string { return owned.By("/", paths) }
 
 // stage goes through the changes and prepares each.
-func (a *application) stage(ctx context.Context) error {
-	err := a.view.Each(ctx, a.chosen, func(x *review.Entry) error {
+func (a *application) stage(ctx context.Context) (err error) {
+	ctx, step := trace.Start(ctx, "stage")
+	defer func() { step.End(err) }()
+	report, looked := forkbox.ReportOf(ctx), int64(0)
+	err = a.view.Each(ctx, a.chosen, func(x *review.Entry) error {
+		if looked++; looked%reportEvery == 1 {
+			report(forkbox.Progress{Step: "staging", Done: looked - 1, Unit: "paths"})
+		}
 		if err := a.bring(ctx, x.Path); err != nil {
 			return err
 		}
@@ -239,6 +253,9 @@ func (a *application) stage(ctx context.Context) error {
 	a.receipt.Stayed.Noise += all.Noise.Total
 	return err
 }
+
+// reportEvery is how many paths are staged between two words about it.
+const reportEvery = 64
 
 // take stages one step. What is hashed is what was staged: a box that goes on
 // changing cannot land something else than it was asked for.
@@ -305,7 +322,7 @@ func (a *application) count(x *review.Entry, step review.Step) error {
 	if a.landing == nil || step.Kept == nil || !step.Landed.Partial && !step.Landed.Merged {
 		return nil
 	}
-	return a.kept.add(a.core.Receipts, keptBase{x.Path, step.Kept, step.KeptMode})
+	return a.kept.add(a.core.Receipts, keptBase{[]byte(x.Path), step.Kept, step.KeptMode})
 }
 
 // toCommit remembers what a commit is to have. A directory means all that is
@@ -445,7 +462,11 @@ func notHeld(op string, goes *held.Search) error {
 
 // nothing forgets an apply that did not happen.
 func (a *application) nothing(ctx context.Context, cause error) (forkbox.Receipt, error) {
-	err := a.forget(ctx, a.receipt)
+	var told []forkbox.Event
+	if cause != nil {
+		told = append(told, a.failed(a.receipt, "nothing landed: "+cause.Error()))
+	}
+	err := a.memories.forget(ctx, a.receipt, told...)
 	a.receipt.ID, a.receipt.State = "", ""
 	if cause != nil {
 		return forkbox.Receipt{}, errors.Join(cause, err)
@@ -456,8 +477,8 @@ func (a *application) nothing(ctx context.Context, cause error) (forkbox.Receipt
 // landed is what follows a landing.
 func (a *application) landed(ctx context.Context) (forkbox.Receipt, error) {
 	r := &a.receipt
-	a.keepBases()
-	a.keepIndexes()
+	a.keepBases(ctx)
+	a.keepIndexes(ctx)
 	for dir, ours := range a.dirs {
 		if ours {
 			a.changes.NoteDir(a.box.ID, dir)
@@ -480,14 +501,14 @@ func (a *application) landed(ctx context.Context) (forkbox.Receipt, error) {
 }
 
 // keepBases: without one a merge is refused some day, and nothing is lost.
-func (a *application) keepBases() {
+func (a *application) keepBases(ctx context.Context) {
 	warn := func(err error) {
 		if err != nil {
-			a.core.Log.Warn("cannot keep a base", "box", a.box.ID, "error", err)
+			a.core.Log.WarnContext(ctx, "cannot keep a base", "box", a.box.ID, "error", err)
 		}
 	}
 	warn(a.kept.each(func(k keptBase) error {
-		warn(a.changes.LandedBook(a.receipt.ID).PinBytes(k.Path, k.Content, k.Mode))
+		warn(a.changes.LandedBook(a.receipt.ID).PinBytes(string(k.Path), k.Content, k.Mode))
 		return nil
 	}))
 }

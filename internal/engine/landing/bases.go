@@ -2,7 +2,7 @@ package landing
 
 import (
 	"bufio"
-	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,7 +11,7 @@ import (
 
 // keptBase is what a path's next merge starts from.
 type keptBase struct {
-	Path    string
+	Path    []byte // need not be UTF-8
 	Content []byte
 	Mode    fs.FileMode
 }
@@ -22,7 +22,7 @@ type keptBase struct {
 type keptBases struct {
 	file *os.File // nil as long as there are none
 	out  *bufio.Writer
-	enc  *gob.Encoder
+	enc  *json.Encoder
 }
 
 // add takes one in. dir is where the file is made; it has no name there.
@@ -50,7 +50,7 @@ func (k *keptBases) open(dir string) error {
 		return err
 	}
 	k.file, k.out = f, bufio.NewWriter(f)
-	k.enc = gob.NewEncoder(k.out)
+	k.enc = json.NewEncoder(k.out)
 	return nil
 }
 
@@ -65,7 +65,7 @@ func (k *keptBases) each(do func(keptBase) error) error {
 	if _, err := k.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	for dec := gob.NewDecoder(bufio.NewReader(k.file)); ; {
+	for dec := json.NewDecoder(bufio.NewReader(k.file)); ; {
 		var base keptBase
 		if err := dec.Decode(&base); errors.Is(err, io.EOF) {
 			return nil

@@ -87,7 +87,7 @@ func (a *application) tellSiblings(ctx context.Context) {
 	}
 	boxes, err := a.core.Ledger.Boxes(ctx, &a.box.Owner.UID)
 	if err != nil {
-		a.core.Log.Warn("cannot look for stale boxes", "error", err)
+		a.core.Log.WarnContext(ctx, "cannot look for stale boxes", "error", err)
 		return
 	}
 	siblings := map[string]func(string) bool{} // by id: those that changed nothing of it so far
@@ -105,7 +105,12 @@ func (a *application) tellSiblings(ctx context.Context) {
 			if touches(x.Path) {
 				delete(siblings, id)
 				stale := &forkbox.Staleness{Receipt: a.receipt.ID, Box: a.box.Name, Path: x.Path}
-				a.updateBox(ctx, id, func(b *forkbox.Box) { b.Stale = stale })
+				a.updateBox(ctx, id, func(b *forkbox.Box) []forkbox.Event {
+					b.Stale = stale
+					told := a.core.About(*b, forkbox.EventBoxStale, a.box.Name+" landed "+x.Path)
+					told.Receipt = a.receipt.ID
+					return []forkbox.Event{told}
+				})
 			}
 		}
 		return ctx.Err()
@@ -124,7 +129,7 @@ func (m *Manager) unmarkStale(ctx context.Context, r forkbox.Receipt) {
 	}
 	for _, box := range boxes {
 		if box.Stale != nil && box.Stale.Receipt == r.ID {
-			m.updateBox(ctx, box.ID, func(b *forkbox.Box) { b.Stale = nil })
+			m.updateBox(ctx, box.ID, func(b *forkbox.Box) []forkbox.Event { b.Stale = nil; return nil })
 		}
 	}
 }
@@ -134,7 +139,7 @@ const staleLimit = 2 * time.Second
 
 // updateBox changes the record of another box under that box's lock, so that no
 // other request overwrites it.
-func (m *Manager) updateBox(ctx context.Context, id string, change func(*forkbox.Box)) {
+func (m *Manager) updateBox(ctx context.Context, id string, change func(*forkbox.Box) []forkbox.Event) {
 	ctx, cancel := context.WithTimeout(ctx, staleLimit)
 	defer cancel()
 	_, unlock, err := m.core.Lock(ctx, id)
@@ -144,10 +149,10 @@ func (m *Manager) updateBox(ctx context.Context, id string, change func(*forkbox
 	defer unlock()
 	box, err := m.core.Ledger.Box(ctx, id)
 	if err == nil {
-		change(&box)
-		err = m.core.Ledger.UpdateBox(ctx, box)
+		told := change(&box)
+		err = m.core.Ledger.UpdateBox(ctx, box, told...)
 	}
 	if err != nil {
-		m.core.Log.Warn("cannot mark a box stale", "box", id, "error", err)
+		m.core.Log.WarnContext(ctx, "cannot mark a box stale", "box", id, "error", err)
 	}
 }

@@ -2,6 +2,7 @@ package landing
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -61,15 +62,16 @@ func (m *Manager) Discard(ctx context.Context, who forkbox.Owner, ref string, se
 		for _, c := range changes {
 			paths = append(paths, c.Path)
 		}
-		return m.forgetDecided(ctx, box, paths)
+		told := m.core.About(*box, forkbox.EventBoxDiscarded, fmt.Sprintf("%d paths were put back", len(paths)))
+		return m.forgetDecided(ctx, box, paths, core.With(told, forkbox.EventData{By: core.ByUser(who), Count: len(paths)}))
 	})
 	return paths, err
 }
 
 // forgetDecided forgets that a sync left paths undecided: they are as in the base.
-func (m *Manager) forgetDecided(ctx context.Context, box *forkbox.Box, paths []string) error {
+func (m *Manager) forgetDecided(ctx context.Context, box *forkbox.Box, paths []string, told forkbox.Event) error {
 	box.Unresolved = pathsWithout(box.Unresolved, paths)
-	return m.core.Ledger.UpdateBox(ctx, *box)
+	return m.core.Ledger.UpdateBox(ctx, *box, told)
 }
 
 // pathsWithout is a list of paths but for some of them. Both may be long.

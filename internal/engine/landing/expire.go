@@ -15,40 +15,41 @@ import (
 func (m *Manager) expire(ctx context.Context) {
 	list, err := m.core.Ledger.Receipts(ctx, nil, forkbox.Applied, forkbox.Undone)
 	if err != nil {
-		m.core.Log.Error("cannot list receipts", "error", err)
+		m.core.Log.ErrorContext(ctx, "cannot list receipts", "error", err)
 		return
 	}
+	undo := m.undoLimits.now.Load()
 	var kept int64
 	newest := map[int]bool{} // of each owner: it stays, however old
 	for _, r := range list { // newest first
 		kept += r.Bytes
 		first := !newest[r.Owner.UID]
 		newest[r.Owner.UID] = true
-		if first || m.core.Now().Sub(r.Created) < m.undoAge && kept <= m.undoSize {
+		if first || m.core.Now().Sub(r.Created) < undo.UndoAge && kept <= undo.UndoSize {
 			continue
 		}
 		kept -= r.Bytes
 		if err := m.expireOne(ctx, r); err != nil {
-			m.core.Log.Error("cannot let a receipt expire", "receipt", r.ID, "error", err)
+			m.core.Log.ErrorContext(ctx, "cannot let a receipt expire", "receipt", r.ID, "box", r.Box, "error", err)
 		}
 	}
-	m.purge(ctx)
+	m.memories.purge(ctx)
 }
 
 // purge removes the journals of expired receipts that no box needs any more to
 // tell its own doing from reality's. That there was an apply stays recorded.
-func (m *Manager) purge(ctx context.Context) {
-	list, err := m.core.Ledger.Receipts(ctx, nil, forkbox.Expired)
+func (p *memories) purge(ctx context.Context) {
+	list, err := p.core.Ledger.Receipts(ctx, nil, forkbox.Expired)
 	if err != nil {
 		return
 	}
 	for _, r := range list {
-		if _, err := m.core.Ledger.Box(ctx, r.Box); !core.IsNotFound(err) || m.core.IsKept(r.Box) {
+		if _, err := p.core.Ledger.Box(ctx, r.Box); !core.IsNotFound(err) || p.core.IsKept(r.Box) {
 			continue // it has a box, if only one that the ledger lost
 		}
-		for _, path := range []string{filepath.Join(m.core.Receipts, r.ID), m.changes.LandedBase(r.ID), m.memory(r.ID)} {
+		for _, path := range []string{filepath.Join(p.core.Receipts, r.ID), p.changes.LandedBase(r.ID), p.file(r.ID)} {
 			if err := os.RemoveAll(path); err != nil {
-				m.core.Log.Warn("cannot remove what is left of a receipt", "receipt", r.ID, "error", err)
+				p.core.Log.WarnContext(ctx, "cannot remove what is left of a receipt", "receipt", r.ID, "box", r.Box, "error", err)
 			}
 		}
 	}
@@ -68,5 +69,5 @@ func (m *Manager) expireOne(ctx context.Context, r forkbox.Receipt) error {
 	if undone {
 		r.Note = "was undone"
 	}
-	return m.core.Ledger.UpdateReceipt(ctx, r)
+	return m.core.Ledger.UpdateReceipt(ctx, r, m.about(r, forkbox.EventReceiptExpired, "it cannot be undone any more"))
 }

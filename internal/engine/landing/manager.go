@@ -3,6 +3,7 @@
 package landing
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/forkbox/forkbox/internal/engine/bases"
@@ -28,17 +29,24 @@ type Manager struct {
 	snapshots *snapshots.Manager
 	changes   *changes.Manager
 
-	undoAge  time.Duration
-	undoSize int64
+	undoLimits
+	memories *memories
 	// reality has a token: an operation that writes to reality holds it.
 	reality chan struct{}
 }
 
 // New makes a manager.
 func New(c *core.Core, ba *bases.Manager, sh *shelf.Manager, b *boxes.Manager, s *snapshots.Manager, ch *changes.Manager, cfg Config) *Manager {
-	return &Manager{core: c, bases: ba, shelf: sh, boxes: b, snapshots: s, changes: ch,
-		undoAge:  core.OrElse(cfg.UndoAge, 14*24*time.Hour),
-		undoSize: core.OrElse(cfg.UndoSize, 10<<30),
-		reality:  make(chan struct{}, 1),
-	}
+	m := &Manager{core: c, bases: ba, shelf: sh, boxes: b, snapshots: s, changes: ch, memories: &memories{core: c, changes: ch}, reality: make(chan struct{}, 1)}
+	m.SetUndo(cfg.UndoAge, cfg.UndoSize)
+	return m
+}
+
+// undoLimits are for how long, and how much of, what applies replaced is kept.
+type undoLimits struct{ now atomic.Pointer[Config] }
+
+// SetUndo says how long applies can be undone, and how many bytes are kept for
+// that; 14 days and 10 GiB if zero. It counts from the next apply on.
+func (u *undoLimits) SetUndo(age time.Duration, size int64) {
+	u.now.Store(&Config{UndoAge: core.OrElse(age, 14*24*time.Hour), UndoSize: core.OrElse(size, 10<<30)})
 }

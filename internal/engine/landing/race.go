@@ -31,7 +31,12 @@ func (m *Manager) Supersede(ctx context.Context, who forkbox.Owner, boxes []stri
 		if err != nil {
 			return err
 		}
-		m.updateBox(ctx, id, func(b *forkbox.Box) { b.Stale = &lost })
+		m.updateBox(ctx, id, func(b *forkbox.Box) []forkbox.Event {
+			b.Stale = &lost
+			told := m.core.About(*b, forkbox.EventBoxStale, r.BoxName+" of the same race landed")
+			told.Receipt = r.ID
+			return []forkbox.Event{told}
+		})
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine/bases"
+	"github.com/forkbox/forkbox/internal/engine/changes"
 	"github.com/forkbox/forkbox/internal/engine/core"
 	"github.com/forkbox/forkbox/internal/review"
 	"github.com/forkbox/forkbox/internal/storage/land"
@@ -113,12 +114,12 @@ func (m *Manager) SettleReceipts(ctx context.Context) {
 func (m *Manager) settleInterrupted(ctx context.Context) {
 	list, err := m.core.Ledger.Receipts(ctx, nil, forkbox.Landing)
 	if err != nil {
-		m.core.Log.Error("cannot list interrupted applies", "error", err)
+		m.core.Log.ErrorContext(ctx, "cannot list interrupted applies", "error", err)
 		return
 	}
 	for _, r := range list {
 		if err := m.settleReceipt(ctx, r); err != nil {
-			m.core.Log.Error("cannot settle an interrupted apply", "receipt", r.ID, "error", err)
+			m.core.Log.ErrorContext(ctx, "cannot settle an interrupted apply", "receipt", r.ID, "box", r.Box, "error", err)
 		}
 	}
 }
@@ -128,7 +129,7 @@ func (m *Manager) settleInterrupted(ctx context.Context) {
 func (m *Manager) settleUnrecorded(ctx context.Context) {
 	list, err := m.core.Ledger.Receipts(ctx, nil, forkbox.Applied)
 	if err != nil {
-		m.core.Log.Error("cannot list receipts", "error", err)
+		m.core.Log.ErrorContext(ctx, "cannot list receipts", "error", err)
 		return
 	}
 	for _, r := range list {
@@ -136,7 +137,7 @@ func (m *Manager) settleUnrecorded(ctx context.Context) {
 			continue
 		}
 		if err := m.settleReceipt(ctx, r); err != nil {
-			m.core.Log.Error("cannot settle an undo that the ledger lost", "receipt", r.ID, "error", err)
+			m.core.Log.ErrorContext(ctx, "cannot settle an undo that the ledger lost", "receipt", r.ID, "box", r.Box, "error", err)
 		}
 	}
 }
@@ -146,7 +147,7 @@ func (m *Manager) settleUnrecorded(ctx context.Context) {
 func (m *Manager) whereLanded(r forkbox.Receipt) land.State {
 	at, err := land.Where(filepath.Join(m.core.Receipts, r.ID))
 	if err != nil {
-		m.core.Log.Error("cannot read where a landing stands", "receipt", r.ID, "error", err)
+		m.core.Log.Error("cannot read where a landing stands", "receipt", r.ID, "box", r.Box, "error", err)
 		return land.Before
 	}
 	return at
@@ -163,12 +164,16 @@ func (m *Manager) settleReceipt(ctx context.Context, r forkbox.Receipt) error {
 	defer config.Root.Close()
 	out, err := land.Recover(ctx, config)
 	if err != nil {
-		r.State, r.Note = forkbox.Landing, unsettled+err.Error()
-		return errors.Join(err, m.core.Ledger.UpdateReceipt(ctx, r))
+		var told []forkbox.Event
+		if note := unsettled + err.Error(); r.Note != note { // once, however often it is tried
+			r.Note, told = note, append(told, m.failed(r, note))
+		}
+		r.State = forkbox.Landing
+		return errors.Join(err, m.core.Ledger.UpdateReceipt(ctx, r, told...))
 	}
 	switch out.State {
 	case land.Before:
-		return m.forget(ctx, r)
+		return m.memories.forget(ctx, r, m.failed(r, "it was interrupted, and nothing landed"))
 	case land.After:
 		if r.State = forkbox.Applied; strings.HasPrefix(r.Note, unsettled) {
 			r.Note = ""
@@ -189,7 +194,7 @@ func (m *Manager) settleReceipt(ctx context.Context, r forkbox.Receipt) error {
 			return err
 		}
 	}
-	return m.core.Ledger.UpdateReceipt(ctx, r)
+	return m.core.Ledger.UpdateReceipt(ctx, r, m.settled(r))
 }
 
 // recount finds out what an apply landed that was interrupted before it was
@@ -216,17 +221,23 @@ func recount(dir string, r *forkbox.Receipt) error {
 	})
 }
 
+// memories are what is kept of receipts beside the ledger, should that be lost.
+type memories struct {
+	core    *core.Core
+	changes *changes.Manager
+}
+
 // remember writes a receipt beside its journal. The ledger may lose its last
 // moments when the power fails; they must not be the record of an apply.
-func (m *Manager) remember(r forkbox.Receipt) error {
-	if err := os.MkdirAll(m.core.Receipts, 0o700); err != nil {
+func (p *memories) remember(r forkbox.Receipt) error {
+	if err := os.MkdirAll(p.core.Receipts, 0o700); err != nil {
 		return err
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(m.memory(r.ID), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(p.file(r.ID), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -234,17 +245,17 @@ func (m *Manager) remember(r forkbox.Receipt) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-func (m *Manager) memory(id string) string { return filepath.Join(m.core.Receipts, id+".json") }
+func (p *memories) file(id string) string { return filepath.Join(p.core.Receipts, id+".json") }
 
 // forget removes the record of an apply that did not happen.
-func (m *Manager) forget(ctx context.Context, r forkbox.Receipt) error {
-	if err := m.core.Ledger.DeleteReceipt(ctx, r.ID); err != nil {
+func (p *memories) forget(ctx context.Context, r forkbox.Receipt, tell ...forkbox.Event) error {
+	if err := p.core.Ledger.DeleteReceipt(ctx, r.ID, tell...); err != nil {
 		return err
 	}
-	if err := os.Remove(m.memory(r.ID)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(p.file(r.ID)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return os.RemoveAll(m.changes.LandedBase(r.ID))
+	return os.RemoveAll(p.changes.LandedBase(r.ID))
 }
 
 // Adopt finds receipts on disk that the ledger lost.
@@ -256,7 +267,7 @@ func (m *Manager) Adopt(ctx context.Context) (found []forkbox.Receipt) {
 			continue
 		}
 		if err := m.adoptOne(ctx, id, file); err != nil {
-			m.core.Log.Error("cannot settle an apply that the ledger lost", "receipt", id, "error", err)
+			m.core.Log.ErrorContext(ctx, "cannot settle an apply that the ledger lost", "receipt", id, "error", err)
 		}
 		if r, err := m.core.Ledger.Receipt(ctx, id); err == nil {
 			found = append(found, r)

@@ -33,7 +33,7 @@ func (a *application) countIndex(step review.Step, sum [32]byte) {
 
 // keepIndexes keeps those that reality has as they landed. Without one that git
 // has written anew it counts as changed, and nothing is lost.
-func (a *application) keepIndexes() {
+func (a *application) keepIndexes(ctx context.Context) {
 	for _, x := range a.indexes {
 		f, err := review.OpenRegular(x.path)
 		if err != nil {
@@ -46,7 +46,7 @@ func (a *application) keepIndexes() {
 			continue
 		}
 		if err := a.changes.LandedBook(a.receipt.ID).PinBytes(x.path, content, info.Mode()); err != nil {
-			a.core.Log.Warn("cannot keep an index", "receipt", a.receipt.ID, "error", err)
+			a.core.Log.WarnContext(ctx, "cannot keep an index", "receipt", a.receipt.ID, "box", a.box.ID, "error", err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package landing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/forkbox/forkbox"
@@ -200,7 +201,7 @@ func (s *syncing) take(ctx context.Context, x *review.Entry, u *review.Update) e
 	if err := s.tell(x.Path, u); err != nil || u.Base == nil {
 		return err
 	}
-	return s.bases.add(s.core.Receipts, keptBase{x.Path, u.Base, u.BaseMode})
+	return s.bases.add(s.core.Receipts, keptBase{[]byte(x.Path), u.Base, u.BaseMode})
 }
 
 // maxSynced is how many paths of a kind a sync lists, and how many a box may
@@ -279,10 +280,17 @@ func (s *syncing) rest(ctx context.Context) {
 	s.bases.close()
 	if s.goOn != nil {
 		if err := s.goOn(); err != nil {
-			s.core.Log.Error("cannot have a box go on after a sync", "box", s.box.ID, "error", err)
+			s.core.Log.ErrorContext(ctx, "cannot have a box go on after a sync", "box", s.box.ID, "error", err)
 		}
 	}
 	s.boxes.ForgetReality(ctx, s.h, s.box)
+}
+
+// synced is the event of a sync that is done.
+func (s *syncing) synced(box forkbox.Box) forkbox.Event {
+	n := s.result.Count
+	text := fmt.Sprintf("%d paths taken, %d merged, %d in conflict", n.Taken, n.Merged, n.Conflicts)
+	return core.With(s.core.About(box, forkbox.EventBoxSynced, text), forkbox.EventData{Count: n.Taken + n.Merged + n.Conflicts})
 }
 
 // moveFence makes what reality is now the box's base. The record comes first:
@@ -297,7 +305,7 @@ func (s *syncing) moveFence(ctx context.Context) error {
 	for _, c := range s.unseen {
 		box.Unresolved = append(box.Unresolved, c.Path)
 	}
-	if err := s.core.Ledger.UpdateBox(ctx, box); err != nil {
+	if err := s.core.Ledger.UpdateBox(ctx, box, s.synced(box)); err != nil {
 		return err
 	}
 	*s.box = box
@@ -309,6 +317,6 @@ func (s *syncing) moveFence(ctx context.Context) error {
 	if err := book.Reset(box.Base.Fence); err != nil {
 		return forkbox.Wrap("sync", err)
 	}
-	err := s.bases.each(func(b keptBase) error { return book.PinBytes(b.Path, b.Content, b.Mode) })
+	err := s.bases.each(func(b keptBase) error { return book.PinBytes(string(b.Path), b.Content, b.Mode) })
 	return forkbox.Wrap("sync", err)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestKeptBasesComeBackInOrder(t *testing.T) {
-	want := []keptBase{{"/a", []byte("old\n"), 0o644}, {"/b\xff\n", []byte{}, 0o600}, {"/c", []byte(strings.Repeat("long", 1<<18)), 0o755}}
+	want := []keptBase{{[]byte("/a"), []byte("old\n"), 0o644}, {[]byte("/b\xff\n"), []byte{}, 0o600}, {[]byte("/c"), []byte(strings.Repeat("long", 1<<18)), 0o755}}
 	var kept keptBases
 	defer kept.close()
 	dir := t.TempDir() + "/made"

@@ -54,7 +54,7 @@ func (m *Manager) decideSync(ctx context.Context, root *os.File, box *forkbox.Bo
 		err = land.Undo(ctx, config, nil)
 		if forkbox.CodeOf(err) == forkbox.Conflict {
 			// The box went on with what it was given, in which its own is, too.
-			m.core.Log.Warn("an interrupted sync was not taken back: the box has changed since", "box", box.ID, "error", err)
+			m.core.Log.WarnContext(ctx, "an interrupted sync was not taken back: the box has changed since", "box", box.ID, "error", err)
 			err = nil
 		}
 	}
@@ -67,7 +67,7 @@ func (m *Manager) decideSync(ctx context.Context, root *os.File, box *forkbox.Bo
 		// The box went on running before this. What it has of either version
 		// stays, in it.
 		after.Note = fmt.Sprintf("a sync was interrupted, and %d of its paths were changed since; their other versions are in %s", len(out.Torn), land.StagingName(config.Dir))
-		m.core.Log.Warn("an interrupted sync cannot be taken back", "box", box.ID, "paths", out.Torn)
+		m.core.Log.WarnContext(ctx, "an interrupted sync cannot be taken back", "box", box.ID, "paths", out.Torn)
 	case out.State != land.Before:
 		err = land.Expire(ctx, config)
 	}
@@ -94,7 +94,7 @@ func (m *Manager) FinishSyncs(ctx context.Context, boxes []forkbox.Box) {
 			unlock()
 		}
 		if err != nil {
-			m.core.Log.Error("cannot settle an interrupted sync", "box", b.ID, "error", err)
+			m.core.Log.ErrorContext(ctx, "cannot settle an interrupted sync", "box", b.ID, "error", err)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func (m *Manager) undo(ctx context.Context, r forkbox.Receipt, spec UndoSpec) (f
 		return m.notUndone(ctx, r, was, err)
 	}
 	r.State, r.Undone = forkbox.Undone, m.core.Now()
-	if err := m.core.Ledger.UpdateReceipt(ctx, r); err != nil {
+	if err := m.core.Ledger.UpdateReceipt(ctx, r, m.about(r, forkbox.EventReceiptUndone, "it was taken back")); err != nil {
 		return r, err
 	}
 	m.unmarkStale(ctx, r)
@@ -162,10 +162,10 @@ func (m *Manager) undo(ctx context.Context, r forkbox.Receipt, spec UndoSpec) (f
 func (m *Manager) notUndone(ctx context.Context, r forkbox.Receipt, was forkbox.ReceiptState, cause error) (forkbox.Receipt, error) {
 	if at := m.whereLanded(r); at == land.Before || at == land.After {
 		r.State = was
-		return r, errors.Join(cause, m.core.Ledger.UpdateReceipt(ctx, r))
+		return r, errors.Join(cause, m.core.Ledger.UpdateReceipt(ctx, r, m.failed(r, "it could not be undone: "+cause.Error())))
 	}
 	if err := m.settleReceipt(ctx, r); err != nil {
-		m.core.Log.Error("cannot settle an undo that failed", "receipt", r.ID, "error", err)
+		m.core.Log.ErrorContext(ctx, "cannot settle an undo that failed", "receipt", r.ID, "box", r.Box, "error", err)
 	}
 	if now, err := m.core.Ledger.Receipt(ctx, r.ID); err == nil {
 		r = now

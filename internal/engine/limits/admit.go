@@ -6,6 +6,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine/core"
+	"github.com/forkbox/forkbox/internal/trace"
 )
 
 // lookAgain is how often the queue is looked at while a caller waits: pressure
@@ -21,6 +22,8 @@ func (m *Manager) Admit(ctx context.Context, want Want, wish forkbox.Wish, what 
 	if m.Line.crowded(want.Owner.UID) {
 		return nil, forkbox.Errorf(forkbox.Busy, what, "too many wait already").Hint("see them: forkbox queue")
 	}
+	step := trace.Step(ctx, core.WaitForHost)
+	defer step.End(nil)
 	patience, now := m.patience(wish), m.core.Now()
 	w := &waiter{
 		want: want, what: what, priority: core.OrElse(wish.Priority, forkbox.NormalPriority), ticket: wish.Ticket,
@@ -33,7 +36,10 @@ func (m *Manager) Admit(ctx context.Context, want Want, wish forkbox.Wish, what 
 	default:
 	}
 	m.pumpQueue()
-	return m.stand(ctx, w, patience)
+	began := time.Now()
+	pass, err := m.stand(ctx, w, patience)
+	m.core.Took(core.WaitForHost, time.Since(began))
+	return pass, err
 }
 
 // longestWait is how long a caller stands in line at most, whatever it asks for.

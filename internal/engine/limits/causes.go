@@ -16,11 +16,11 @@ func EventOf(exit forkbox.Exit) (forkbox.EventKind, bool) {
 	return kind, met && kind != ""
 }
 
-// TellExit tells of an exec that a limit ended.
-func (m *Manager) TellExit(box forkbox.Box, exec forkbox.Exec) {
+// ExitEvents are what is to be told of an exec that a limit ended.
+func (m *Manager) ExitEvents(box forkbox.Box, exec forkbox.Exec) []forkbox.Event {
 	kind, ok := EventOf(*exec.Exit)
 	if !ok {
-		return
+		return nil
 	}
 	text := exec.Exit.Why
 	if r, _ := forkbox.ResourceBehind(exec.Exit.Cause); text == "" {
@@ -30,7 +30,7 @@ func (m *Manager) TellExit(box forkbox.Box, exec forkbox.Exec) {
 		}
 		text = string(r) + " limit of " + forkbox.FormatLimit(r, limit) + " reached"
 	}
-	m.core.Tell(box, kind, exec.ID, text)
+	return []forkbox.Event{m.core.AboutExec(box, exec.ID, kind, text)}
 }
 
 // diskMargin is how close to its limit a box counts as having met it: what

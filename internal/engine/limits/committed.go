@@ -202,7 +202,7 @@ func (q *Line) elsewhere(box forkbox.Box) Committed {
 func (m *Manager) CountBoxes(ctx context.Context, atRest []forkbox.Box) {
 	active, err := m.core.Ledger.Boxes(ctx, nil, forkbox.Creating, forkbox.Running, forkbox.Removing)
 	if err != nil {
-		m.core.Log.Error("cannot list boxes", "error", err)
+		m.core.Log.ErrorContext(ctx, "cannot list boxes", "error", err)
 	}
 	m.Line.count(append(active, atRest...))
 }

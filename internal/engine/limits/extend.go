@@ -17,15 +17,15 @@ func (m *Manager) Extend(ctx context.Context, who forkbox.Owner, ref string, by 
 		if err != nil {
 			return err
 		}
-		if err := m.core.Ledger.UpdateBox(ctx, next); err != nil {
+		left := m.core.Instant().Left(*next.Ends).Round(time.Second)
+		told := m.core.About(next, forkbox.EventExtended, "by "+core.ShortSpan(by)+"; it ends in "+core.ShortSpan(left))
+		if err := m.core.Ledger.UpdateBox(ctx, next, core.With(told, forkbox.EventData{By: core.ByUser(who)})); err != nil {
 			return err
 		}
 		*box = next
 		if a := h.Current(); a != nil {
 			h.Govern(a, next)
 		}
-		left := m.core.Instant().Left(*next.Ends).Round(time.Second)
-		m.core.Tell(next, forkbox.EventExtended, "", "by "+core.ShortSpan(by)+"; it ends in "+core.ShortSpan(left))
 		return nil
 	})
 }

@@ -19,10 +19,10 @@ func (m *Manager) tellHits(h *core.Handle, a *core.Attached, now forkbox.Stats) 
 		return
 	}
 	if oom > 0 {
-		m.core.Tell(box, forkbox.EventOOM, "", fmt.Sprintf("%d processes were killed: memory limit of %s reached", oom, ruleText(box.Policy, forkbox.Memory)))
+		m.core.Tell(m.core.About(box, forkbox.EventOOM, fmt.Sprintf("%d processes were killed: memory limit of %s reached", oom, ruleText(box.Policy, forkbox.Memory))))
 	}
 	if pids > 0 {
-		m.core.Tell(box, forkbox.EventPids, "", fmt.Sprintf("%d processes could not be started: pids limit of %s reached", pids, ruleText(box.Policy, forkbox.Pids)))
+		m.core.Tell(m.core.About(box, forkbox.EventPids, fmt.Sprintf("%d processes could not be started: pids limit of %s reached", pids, ruleText(box.Policy, forkbox.Pids))))
 	}
 }
 

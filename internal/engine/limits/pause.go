@@ -55,25 +55,26 @@ func (m *Manager) governed(ctx context.Context, op string, h *core.Handle, box *
 
 // pause writes that a box is paused before it is, and takes that back if it
 // cannot be. The caller has the box's turn.
-func (m *Manager) pause(ctx context.Context, h *core.Handle, a *core.Attached, g forkbox.Governed, box *forkbox.Box, why string) error {
+func (m *Manager) pause(ctx context.Context, h *core.Handle, a *core.Attached, g forkbox.Governed, box *forkbox.Box, why string, tell ...forkbox.Event) error {
 	was := box.Paused
 	if was == why {
 		return g.Pause(ctx)
 	}
 	box.Paused = why
-	if err := m.core.Ledger.UpdateBox(ctx, *box); err != nil {
+	tell = append(tell, m.core.About(*box, forkbox.EventPaused, why))
+	if err := m.core.Ledger.UpdateBox(ctx, *box, tell...); err != nil {
 		return err
 	}
 	if err := g.Pause(ctx); err != nil {
 		box.Paused = was
-		if back := m.core.Ledger.UpdateBox(ctx, *box); back != nil {
-			m.core.Log.Error("cannot record that a box is not paused", "box", box.ID, "error", back)
+		back := m.core.Ledger.UpdateBox(ctx, *box, m.core.About(*box, forkbox.EventResumed, "it could not be paused: "+err.Error()))
+		if back != nil {
+			m.core.Log.ErrorContext(ctx, "cannot record that a box is not paused", "box", box.ID, "error", back)
 		}
 		return err
 	}
 	h.Govern(a, *box)
 	m.Line.Runs(*box)
-	m.core.Tell(*box, forkbox.EventPaused, "", why)
 	return nil
 }
 
@@ -85,14 +86,13 @@ func (m *Manager) resume(ctx context.Context, h *core.Handle, g forkbox.Governed
 		return err
 	}
 	box.Paused = ""
-	if err := m.core.Ledger.UpdateBox(ctx, *box); err != nil {
+	if err := m.core.Ledger.UpdateBox(ctx, *box, m.core.About(*box, forkbox.EventResumed, why)); err != nil {
 		return err
 	}
 	if a := h.Current(); a != nil {
 		h.Govern(a, *box)
 		m.Line.Runs(*box)
 	}
-	m.core.Tell(*box, forkbox.EventResumed, "", why)
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (m *Manager) ResumeToStop(ctx context.Context, h *core.Handle, a *core.Atta
 		return grace
 	}
 	if err := g.Resume(ctx); err != nil {
-		m.core.Log.Warn("cannot resume a box that is to stop", "box", h.ID, "error", err)
+		m.core.Log.WarnContext(ctx, "cannot resume a box that is to stop", "box", h.ID, "error", err)
 	}
 	if strings.HasPrefix(why, Reserved) {
 		return 0
@@ -121,7 +121,7 @@ func (m *Manager) PauseAgain(ctx context.Context, a *core.Attached, box forkbox.
 		return
 	}
 	if err := g.Pause(ctx); err != nil {
-		m.core.Log.Error("cannot pause a box again", "box", box.ID, "error", err)
+		m.core.Log.ErrorContext(ctx, "cannot pause a box again", "box", box.ID, "error", err)
 	}
 }
 
@@ -142,7 +142,7 @@ func NotPaused(op string, box forkbox.Box) error {
 func (m *Manager) GovernAgain(ctx context.Context, box forkbox.Box, instance forkbox.Instance) {
 	failed := func(what string, err error) {
 		if err != nil {
-			m.core.Log.Warn("cannot "+what+" a box that was found running", "box", box.ID, "error", err)
+			m.core.Log.WarnContext(ctx, "cannot "+what+" a box that was found running", "box", box.ID, "error", err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, AnswerLimit) // one that does not answer holds up no other
@@ -175,7 +175,6 @@ func (m *Manager) freeze(h *core.Handle, a *core.Attached, why string, kind fork
 		if box.Paused != "" {
 			return nil
 		}
-		m.core.Tell(*box, kind, "", why)
-		return m.pause(ctx, h, a, g, box, why)
+		return m.pause(ctx, h, a, g, box, why, m.core.About(*box, kind, why))
 	})
 }

@@ -65,15 +65,13 @@ func (m *Manager) set(ctx context.Context, h *core.Handle, a *core.Attached, box
 	if err := m.limit(ctx, h, a, next); err != nil {
 		return errors.Join(err, m.limit(ctx, h, a, *box)) // a part of it may hold
 	}
-	if err := m.core.Ledger.UpdateBox(ctx, next); err != nil {
+	if err := m.core.Ledger.UpdateBox(ctx, next, m.core.About(next, forkbox.EventLimits, differences(*box, next))); err != nil {
 		return errors.Join(err, m.limit(ctx, h, a, *box))
 	}
-	was := *box
 	*box = next
 	if a != nil {
 		h.Govern(a, next)
 	}
-	m.core.Tell(next, forkbox.EventLimits, "", differences(was, next))
 	return nil
 }
 

@@ -35,11 +35,8 @@ func (m *Manager) Allow(ctx context.Context, who forkbox.Owner, ref string, rule
 		if err != nil {
 			return err
 		}
-		if err := m.setNetwork(context.WithoutCancel(ctx), h, a, box, next); err != nil {
-			return err
-		}
-		m.core.Tell(next, forkbox.EventNetwork, "", changeText(rules, remove)+", by "+core.ByUser(who))
-		return nil
+		told := m.core.About(next, forkbox.EventNetwork, changeText(rules, remove)+", by "+core.ByUser(who))
+		return m.setNetwork(context.WithoutCancel(ctx), h, a, box, next, core.With(told, forkbox.EventData{By: core.ByUser(who)}))
 	})
 }
 
@@ -107,15 +104,16 @@ func (m *Manager) gated(op string, box forkbox.Box) error {
 }
 
 // setNetwork writes what network a box is to have, and then has it hold.
-func (m *Manager) setNetwork(ctx context.Context, h *core.Handle, a *core.Attached, box *forkbox.Box, next forkbox.Box) error {
+func (m *Manager) setNetwork(ctx context.Context, h *core.Handle, a *core.Attached, box *forkbox.Box, next forkbox.Box, told forkbox.Event) error {
 	if err := m.PrepareNet(&next); err != nil {
 		return err
 	}
-	if err := m.core.Ledger.UpdateBox(ctx, next); err != nil {
+	if err := m.core.Ledger.UpdateBox(ctx, next, told); err != nil {
 		return err
 	}
 	if err := m.UpdateGate(h, a, next); err != nil {
-		return errors.Join(err, m.core.Ledger.UpdateBox(ctx, *box), m.backTo(h, a, *box))
+		back := m.core.About(*box, forkbox.EventNetwork, "taken back: "+err.Error())
+		return errors.Join(err, m.core.Ledger.UpdateBox(ctx, *box, back), m.backTo(h, a, *box))
 	}
 	*box = next
 	if a != nil {

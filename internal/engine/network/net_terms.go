@@ -6,6 +6,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine/core"
+	"github.com/forkbox/forkbox/internal/spelling"
 )
 
 // Terms are the network that a box is made with.
@@ -170,7 +171,7 @@ func CheckWish(word string, wish forkbox.NetWish) error {
 func noSuchNet(op, word string) error {
 	err := forkbox.Errorf(forkbox.Invalid, op, "there is no network %q", word)
 	for _, mode := range []string{"none", "policy", "host"} {
-		if distance(word, mode) <= 2 {
+		if spelling.Edits(word, mode) <= 2 {
 			err = err.Hint("did you mean --net %s?", mode)
 		}
 	}
@@ -179,27 +180,6 @@ func noSuchNet(op, word string) error {
 		err = err.Hint("for a team of boxes that reach each other: --net %s%s", forkbox.TeamPrefix, word)
 	}
 	return err
-}
-
-// distance is how many letters differ between two words.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := last
-			if a[i] != b[j] {
-				cost++
-			}
-			last = row[j+1]
-			row[j+1] = min(cost, row[j]+1, last+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // networking is a provider that knows which networks it can give boxes here.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine/core"
@@ -81,7 +83,7 @@ func (m *Manager) publishNew(ctx context.Context, h *core.Handle, a *core.Attach
 	got, err := m.publish(a, *box, p)
 	if err != nil {
 		if back := m.savePorts(ctx, h, a, box, was); back != nil {
-			m.core.Log.Error("cannot take back a port that could not be published", "box", box.ID, "port", p, "error", back)
+			m.core.Log.ErrorContext(ctx, "cannot take back a port that could not be published", "box", box.ID, "port", p, "error", back)
 		}
 		return p, err
 	}
@@ -106,7 +108,7 @@ func (m *Manager) savePorts(ctx context.Context, h *core.Handle, a *core.Attache
 	}
 	next := *box
 	next.Network.Ports = ports
-	if err := m.core.Ledger.UpdateBox(ctx, next); err != nil {
+	if err := m.core.Ledger.UpdateBox(ctx, next, m.core.About(next, forkbox.EventPorts, portsText(ports))); err != nil {
 		return err
 	}
 	*box = next
@@ -114,6 +116,19 @@ func (m *Manager) savePorts(ctx context.Context, h *core.Handle, a *core.Attache
 		h.Govern(a, next)
 	}
 	return nil
+}
+
+// portsText says what a box publishes: "8080 on 127.0.0.1:18080".
+func portsText(ports []forkbox.Port) string {
+	var words []string
+	for _, p := range ports {
+		word := strconv.Itoa(p.Box)
+		if p.Host != 0 {
+			word += " on 127.0.0.1:" + strconv.Itoa(p.Host)
+		}
+		words = append(words, word)
+	}
+	return "it publishes " + core.OrElse(strings.Join(words, ", "), "nothing")
 }
 
 func (m *Manager) publish(a *core.Attached, box forkbox.Box, p forkbox.Port) (forkbox.Port, error) {
@@ -138,22 +153,26 @@ func (m *Manager) PublishAll(ctx context.Context, h *core.Handle, a *core.Attach
 	}
 	next := *box
 	next.Network.Ports = slices.Clone(box.Network.Ports)
+	var told []forkbox.Event
 	for i, p := range next.Network.Ports {
 		got, err := m.publish(a, *box, p)
 		if err != nil {
 			next.Note = fmt.Sprintf("port %d is not published: %s", p.Box, whyOf(err))
-			m.core.Tell(next, forkbox.EventNetwork, "", next.Note)
+			told = append(told, m.core.About(next, forkbox.EventNetwork, next.Note))
 			continue
 		}
 		next.Network.Ports[i] = got
 		l := links.Of(a)
 		l.live = append(l.live, got)
 	}
-	if next.Note == box.Note && slices.Equal(next.Network.Ports, box.Network.Ports) {
+	if !slices.Equal(next.Network.Ports, box.Network.Ports) {
+		told = append(told, m.core.About(next, forkbox.EventPorts, portsText(next.Network.Ports)))
+	}
+	if next.Note == box.Note && len(told) == 0 {
 		return
 	}
-	if err := m.core.Ledger.UpdateBox(ctx, next); err != nil {
-		m.core.Log.Error("cannot record which ports a box publishes", "box", box.ID, "error", err)
+	if err := m.core.Ledger.UpdateBox(ctx, next, told...); err != nil {
+		m.core.Log.ErrorContext(ctx, "cannot record which ports a box publishes", "box", box.ID, "error", err)
 		return
 	}
 	*box = next

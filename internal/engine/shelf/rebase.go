@@ -14,7 +14,8 @@ import (
 // from that a box has moved. When such a move lands, or is undone, that has to
 // be rewritten, or the box would no longer see what is in them. Only in what is
 // the box's own: to every other box, and to snapshots, a landing is what any
-// other edit of reality is.
+// other edit of reality is. A box that is made of a snapshot later is adapted
+// itself.
 type Rebaser interface {
 	// Rebase adapts a box that does not run. Of its layers only those that
 	// are its own can be written to; where it takes another, that is an
@@ -165,13 +166,33 @@ func (m *Manager) Adapt(ctx context.Context, box *forkbox.Box) error {
 // caller has the box's turn, and the box is at rest.
 func (m *Manager) AdaptToOwnLandings(ctx context.Context, box *forkbox.Box) error {
 	provider, ok := m.core.Provider.(Rebaser)
-	if !ok || m.core.Receipts == "" {
+	if !ok {
 		return nil
 	}
-	receipts, err := m.core.Ledger.ReceiptsOf(ctx, box.ID)
-	if err != nil {
-		return err
+	for {
+		landed, err := m.LandedSince(ctx, *box, box.ID)
+		if err != nil || landed == "" {
+			return err
+		}
+		box.Rebase = landed
+		if err := m.core.Ledger.UpdateBox(ctx, *box); err != nil {
+			return err
+		}
+		if err := m.AdaptToReceipt(ctx, provider, box); err != nil {
+			return err
+		}
 	}
+}
+
+// LandedSince is the first landing, by the box of that id, of moves that a box's
+// layers have made and are not adapted to; "" if there is none. The box may be the
+// same, rolled back, or one that is made of an older snapshot of it.
+func (m *Manager) LandedSince(ctx context.Context, box forkbox.Box, by string) (receipt string, err error) {
+	provider, ok := m.core.Provider.(Rebaser)
+	if !ok || m.core.Receipts == "" {
+		return "", nil
+	}
+	receipts, err := m.core.Ledger.ReceiptsOf(ctx, by)
 	for _, r := range receipts {
 		if r.State != forkbox.Applied || slices.Contains(box.Base.Moved, r.ID) {
 			continue
@@ -180,18 +201,11 @@ func (m *Manager) AdaptToOwnLandings(ctx context.Context, box *forkbox.Box) erro
 		if err != nil || len(moves) == 0 {
 			continue // what it moved is not known any more
 		}
-		if moved, err := provider.HasMoved(ctx, *box, moves); err != nil || !moved {
-			continue
-		}
-		box.Rebase = r.ID
-		if err := m.core.Ledger.UpdateBox(ctx, *box); err != nil {
-			return err
-		}
-		if err := m.AdaptToReceipt(ctx, provider, box); err != nil {
-			return err
+		if moved, err := provider.HasMoved(ctx, box, moves); err == nil && moved {
+			return r.ID, nil
 		}
 	}
-	return nil
+	return "", err
 }
 
 // UndoneMoves are the landings that a box's layers know of and that reality
@@ -231,7 +245,7 @@ func (m *Manager) FinishRebases(ctx context.Context, boxes []forkbox.Box) {
 			continue
 		}
 		if err := m.AdaptToReceipt(ctx, provider, &box); err != nil {
-			m.core.Log.Error("cannot adapt a box to what landed", "box", box.ID, "error", err)
+			m.core.Log.ErrorContext(ctx, "cannot adapt a box to what landed", "box", box.ID, "error", err)
 		}
 	}
 }

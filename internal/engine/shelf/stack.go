@@ -59,7 +59,7 @@ func (m *Manager) FinishSaving(ctx context.Context, boxes []forkbox.Box) {
 			err = m.core.Ledger.UpdateBox(ctx, *box)
 		}
 		if err != nil {
-			m.core.Log.Error("cannot finish a snapshot", "box", box.ID, "error", err)
+			m.core.Log.ErrorContext(ctx, "cannot finish a snapshot", "box", box.ID, "error", err)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (m *Manager) Rollback(ctx context.Context, who forkbox.Owner, ref string, s
 			return err
 		}
 		ctx = context.WithoutCancel(ctx)
-		if r.Kept, err = m.rollback(ctx, p, box, r.To); err != nil {
+		if r.Kept, err = m.rollback(ctx, p, h, box, r.To); err != nil {
 			return err
 		}
 		m.forgetOldest(r.Kept)
@@ -69,7 +69,7 @@ func (m *Manager) stillFor(ctx context.Context, op string, h *core.Handle, box *
 }
 
 // rollback keeps what the box is and has it lie over the snapshot's layers.
-func (m *Manager) rollback(ctx context.Context, p core.Layered, box *forkbox.Box, to forkbox.Snapshot) (forkbox.Snapshot, error) {
+func (m *Manager) rollback(ctx context.Context, p core.Layered, h *core.Handle, box *forkbox.Box, to forkbox.Snapshot) (forkbox.Snapshot, error) {
 	kept, err := m.newSnapshot(ctx, *box, forkbox.SnapshotSpec{Message: "before the rollback to " + to.Name}, autoPrefix)
 	if err != nil {
 		return kept, err
@@ -83,11 +83,14 @@ func (m *Manager) rollback(ctx context.Context, p core.Layered, box *forkbox.Box
 	// With the fence of then: a sync since has told the box of edits to
 	// reality that the snapshot does not know.
 	after.Base, after.Unresolved = to.Base, to.Unresolved
+	back := m.core.About(*box, forkbox.EventRolledBack, "to "+to.Name)
+	back.Snapshot = to.ID
+	back = core.With(back, forkbox.EventData{From: box.Name + "@" + to.Name})
 	if !blank {
 		kept.Layers = shelf.Prepend(after.Saving, box.Layers)
-		return kept, m.shelve(ctx, p, box, after, kept)
+		return kept, m.shelve(ctx, p, h, box, after, kept, back)
 	}
-	if err := m.shelve(ctx, p, box, after, kept); err != nil {
+	if err := m.shelve(ctx, p, h, box, after, kept, back); err != nil {
 		return kept, err
 	}
 	// What was shelved is a layer of nothing, which can go.
@@ -140,7 +143,7 @@ func (m *Manager) forgetAuto(ctx context.Context, id string) error {
 		if children, err := m.childrenOf(ctx, s); err != nil || len(children) > 0 {
 			continue
 		}
-		if err := m.core.Ledger.DeleteSnapshot(ctx, s.ID); err != nil {
+		if err := m.core.Ledger.DeleteSnapshot(ctx, s.ID, m.about(s, forkbox.EventSnapshotRemoved, s.Name+", which was kept long enough")); err != nil {
 			return err
 		}
 		m.shelf.SweepSoon()

@@ -61,11 +61,11 @@ func (m *Manager) snapshot(ctx context.Context, h *core.Handle, box *forkbox.Box
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case forkbox.CodeOf(err) == forkbox.Busy && h.Current() != nil:
-		return m.snapshotRunning(ctx, p, h.Current(), box, s)
+		return m.snapshotRunning(ctx, p, h, box, s)
 	case err != nil:
 		return s, err
 	}
-	if s, err = m.snapshotStill(ctx, p, box, s); err != nil {
+	if s, err = m.snapshotStill(ctx, p, h, box, s); err != nil {
 		return s, err
 	}
 	m.shelf.FlattenSoon(*box)
@@ -80,30 +80,30 @@ func (m *Manager) snapshot(ctx context.Context, h *core.Handle, box *forkbox.Box
 
 // snapshotStill is of a box at rest: in the usual store what it wrote becomes
 // a layer by a rename, whatever its size.
-func (m *Manager) snapshotStill(ctx context.Context, p core.Layered, box *forkbox.Box, s forkbox.Snapshot) (forkbox.Snapshot, error) {
+func (m *Manager) snapshotStill(ctx context.Context, p core.Layered, h *core.Handle, box *forkbox.Box, s forkbox.Snapshot) (forkbox.Snapshot, error) {
 	blank, err := p.Blank(ctx, *box)
 	if err != nil {
 		return s, err
 	}
 	if blank {
-		return s, m.addSnapshot(ctx, box, s)
+		return s, m.addSnapshot(ctx, h, box, s)
 	}
 	layer := core.NewID()
 	s.Layers = shelf.Prepend(layer, box.Layers)
 	if p.Stacks() {
 		after := *box
 		after.Layers, after.Saving, after.At = s.Layers, layer, s.ID
-		return s, m.shelve(ctx, p, box, after, s)
+		return s, m.shelve(ctx, p, h, box, after, s)
 	}
-	return s, m.addCopied(ctx, box, &s, func() error { return p.Copy(ctx, *box, layer) })
+	return s, m.addCopied(ctx, h, box, &s, func() error { return p.Copy(ctx, *box, layer) })
 }
 
 // snapshotRunning is of a box in which processes run. It goes on with what it
 // has.
-func (m *Manager) snapshotRunning(ctx context.Context, p core.Layered, a *core.Attached, box *forkbox.Box, s forkbox.Snapshot) (forkbox.Snapshot, error) {
-	layer := core.NewID()
+func (m *Manager) snapshotRunning(ctx context.Context, p core.Layered, h *core.Handle, box *forkbox.Box, s forkbox.Snapshot) (forkbox.Snapshot, error) {
+	a, layer := h.Current(), core.NewID()
 	s.Layers = shelf.Prepend(layer, box.Layers)
-	err := m.addCopied(ctx, box, &s, func() (err error) {
+	err := m.addCopied(ctx, h, box, &s, func() (err error) {
 		s.Paused, err = p.CopyRunning(ctx, *box, a.Instance, layer)
 		m.limits.PauseAgain(ctx, a, *box) // to copy it, it was frozen and let go on
 		return err
@@ -113,14 +113,14 @@ func (m *Manager) snapshotRunning(ctx context.Context, p core.Layered, a *core.A
 
 // addCopied records a snapshot whose topmost layer copy makes. One that cannot
 // be recorded goes again.
-func (m *Manager) addCopied(ctx context.Context, box *forkbox.Box, s *forkbox.Snapshot, copy func() error) error {
+func (m *Manager) addCopied(ctx context.Context, h *core.Handle, box *forkbox.Box, s *forkbox.Snapshot, copy func() error) error {
 	release := m.shelf.KeepLayers(s.Layers[0])
 	err := m.core.Ledger.KnowLayers(ctx, s.Layers[0])
 	if err == nil {
 		err = copy()
 	}
 	if err == nil {
-		err = m.addSnapshot(ctx, box, *s)
+		err = m.addSnapshot(ctx, h, box, *s)
 	}
 	release()
 	if err != nil {
@@ -130,22 +130,32 @@ func (m *Manager) addCopied(ctx context.Context, box *forkbox.Box, s *forkbox.Sn
 }
 
 // addSnapshot records a snapshot that exists.
-func (m *Manager) addSnapshot(ctx context.Context, box *forkbox.Box, s forkbox.Snapshot) error {
+func (m *Manager) addSnapshot(ctx context.Context, h *core.Handle, box *forkbox.Box, s forkbox.Snapshot) error {
 	after := *box
 	after.At = s.ID
-	if err := m.core.Ledger.AddSnapshot(ctx, s, after); err != nil {
+	if err := m.core.Ledger.AddSnapshot(ctx, s, after, append(h.TakeUntold(), m.about(s, forkbox.EventSnapshotMade, s.Name))...); err != nil {
 		return err
 	}
 	*box = after
 	return nil
 }
 
+// about is an event of a snapshot.
+func (m *Manager) about(s forkbox.Snapshot, kind forkbox.EventKind, text string) forkbox.Event {
+	e := forkbox.Event{Kind: kind, Box: s.Box, Name: s.BoxName, Snapshot: s.ID, UID: s.Owner.UID, Time: m.core.Now(), Text: text}
+	if s.Auto {
+		e.Data = &forkbox.EventData{By: core.ByForkbox}
+	}
+	return e
+}
+
 // shelve records a snapshot and what its box is after, and has what the box
 // wrote become the layer after.Saving. The record comes first and says what is
 // to be done, so that after a crash it is done.
-func (m *Manager) shelve(ctx context.Context, p core.Layered, box *forkbox.Box, after forkbox.Box, s forkbox.Snapshot) error {
+func (m *Manager) shelve(ctx context.Context, p core.Layered, h *core.Handle, box *forkbox.Box, after forkbox.Box, s forkbox.Snapshot, tell ...forkbox.Event) error {
 	after.Shelved++
-	if err := m.core.Ledger.AddSnapshot(ctx, s, after); err != nil {
+	tell = slices.Concat(h.TakeUntold(), []forkbox.Event{m.about(s, forkbox.EventSnapshotMade, s.Name)}, tell)
+	if err := m.core.Ledger.AddSnapshot(ctx, s, after, tell...); err != nil {
 		return err
 	}
 	if err := p.Shelve(ctx, after, after.Saving); err != nil {
@@ -157,7 +167,7 @@ func (m *Manager) shelve(ctx context.Context, p core.Layered, box *forkbox.Box, 
 
 // takeBack forgets a snapshot that could not be made.
 func (m *Manager) takeBack(ctx context.Context, was forkbox.Box, s forkbox.Snapshot, cause error) error {
-	if err := m.core.Ledger.TakeBack(ctx, s.ID, was); err != nil {
+	if err := m.core.Ledger.TakeBack(ctx, s.ID, was, m.about(s, forkbox.EventSnapshotRemoved, "it could not be made: "+cause.Error())); err != nil {
 		return fmt.Errorf("%w (and %w)", cause, err)
 	}
 	return cause

@@ -48,7 +48,7 @@ func (m *Manager) forgetSnapshot(ctx context.Context, box *forkbox.Box, s forkbo
 			return err
 		}
 	}
-	if err := m.core.Ledger.DeleteSnapshot(ctx, s.ID); err != nil {
+	if err := m.core.Ledger.DeleteSnapshot(ctx, s.ID, m.about(s, forkbox.EventSnapshotRemoved, s.Name)); err != nil {
 		return err
 	}
 	m.shelf.SweepSoon()

@@ -58,25 +58,33 @@ func (m *Manager) killAll(ctx context.Context, h *core.Handle, a *core.Attached,
 		h.SetEnding(a, nil)
 		return err
 	}
+	h.Untold = append(h.Untold, core.With(m.core.About(*box, forkbox.EventBoxStopped, "it came to rest"), forkbox.EventData{Cause: string(why.Cause)}))
 	h.Rest = func() {
 		err := m.boxes.End(ctx, h, a, 0, why)
 		if err == nil {
-			err = m.recordRest(ctx, h.ID)
+			err = m.recordRest(ctx, h)
 		}
 		if err != nil {
-			m.core.Log.Error("cannot bring a box to rest", "box", h.ID, "error", err)
+			m.core.Log.ErrorContext(ctx, "cannot bring a box to rest", "box", h.ID, "error", err)
 		}
 	}
 	box.State, box.Note = forkbox.Stopped, ""
 	return nil
 }
 
-// recordRest writes that a box is at rest, unless that was done.
-func (m *Manager) recordRest(ctx context.Context, id string) error {
-	box, err := m.core.Ledger.Box(ctx, id)
-	if err != nil || box.State != forkbox.Running {
+// recordRest writes that a box is at rest, and tells it, unless that was done.
+func (m *Manager) recordRest(ctx context.Context, h *core.Handle) error {
+	told := h.TakeUntold()
+	box, err := m.core.Ledger.Box(ctx, h.ID)
+	if err != nil {
 		return err
 	}
+	if box.State != forkbox.Running {
+		for _, e := range told {
+			m.core.Tell(e)
+		}
+		return nil
+	}
 	box.State, box.Note, box.Paused = forkbox.Stopped, "", ""
-	return m.core.Ledger.UpdateBox(ctx, box)
+	return m.core.Ledger.UpdateBox(ctx, box, told...)
 }

@@ -2,6 +2,7 @@ package snapshots
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/forkbox/forkbox"
@@ -39,13 +40,18 @@ func (m *Manager) CreateTemplate(ctx context.Context, who forkbox.Owner, spec fo
 			Net: box.Net, Network: network.Inherited(box.Network), Dir: box.Dir, Env: box.Env, AllowSecrets: box.AllowSecrets, Places: box.Places, Warm: spec.Warm,
 			Unresolved: s.Unresolved, Lineage: Lineage(*box, s),
 		}
-		if err := m.core.Ledger.AddTemplate(ctx, t); err != nil {
+		if err := m.core.Ledger.AddTemplate(ctx, t, core.With(m.aboutTemplate(t, forkbox.EventTemplateMade, "of "+t.From), forkbox.EventData{From: t.From})); err != nil {
 			return err
 		}
 		m.shelf.Warm(t)
 		return nil
 	})
 	return t, err
+}
+
+// aboutTemplate is an event of a template.
+func (m *Manager) aboutTemplate(t forkbox.Template, kind forkbox.EventKind, text string) forkbox.Event {
+	return forkbox.Event{Kind: kind, Name: t.Name, Template: t.ID, UID: t.Owner.UID, Time: m.core.Now(), Text: text}
 }
 
 func checkTemplate(op string, spec forkbox.TemplateSpec) error {
@@ -80,7 +86,7 @@ func (m *Manager) Templates(ctx context.Context, who forkbox.Owner) ([]forkbox.T
 // RemoveTemplate forgets a template. Boxes that were made from it live on.
 func (m *Manager) RemoveTemplate(ctx context.Context, who forkbox.Owner, name string) error {
 	return m.withTemplate(ctx, "remove template", who, name, func(ctx context.Context, t forkbox.Template) error {
-		if err := m.core.Ledger.DeleteTemplate(ctx, t.ID); err != nil {
+		if err := m.core.Ledger.DeleteTemplate(ctx, t.ID, m.aboutTemplate(t, forkbox.EventTemplateRemoved, "it is gone")); err != nil {
 			return err
 		}
 		t.Warm = 0
@@ -99,7 +105,7 @@ func (m *Manager) WarmTemplate(ctx context.Context, who forkbox.Owner, name stri
 	err = m.withTemplate(ctx, op, who, name, func(ctx context.Context, found forkbox.Template) error {
 		t = found
 		t.Warm = n
-		if err := m.core.Ledger.UpdateTemplate(ctx, t); err != nil {
+		if err := m.core.Ledger.UpdateTemplate(ctx, t, core.With(m.aboutTemplate(t, forkbox.EventTemplateWarmed, fmt.Sprintf("%d boxes of it are kept ready", n)), forkbox.EventData{Count: n})); err != nil {
 			return err
 		}
 		m.shelf.Warm(t)

@@ -56,6 +56,9 @@ type Config struct {
 	Record func(forkbox.Conn)
 	// NextID numbers records.
 	NextID func() int64
+	// Decided hears of every attempt, whether it was allowed, also of those that
+	// have no record of their own. May be nil.
+	Decided func(allowed bool)
 	// Holder tells which process has a socket; nil if that cannot be told.
 	Holder func(proto string, local, remote netip.AddrPort) (forkbox.Who, bool)
 	// Peers finds a teammate by its box's name; nil without a team.

@@ -44,6 +44,7 @@ func (g *Gate) vacate() { g.open.Add(-1) }
 // that can be told.
 func (g *Gate) start(w way, by forkbox.Who, cut func(), held func() int64) *flow {
 	f := &flow{gate: g, cut: cut, held: held, record: g.log.newRecord(w.verdict, forkbox.ConnOpen)}
+	g.log.decided(true)
 	setWho(&f.record, by)
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.release = g.pins.hold(w.verdict.Target.Addr)

@@ -60,6 +60,13 @@ func newLog(cfg *Config) *log {
 	}
 }
 
+// decided counts an attempt.
+func (l *log) decided(allowed bool) {
+	if l.cfg.Decided != nil {
+		l.cfg.Decided(allowed)
+	}
+}
+
 // startTimer has what was noted told in a while; the caller holds the lock. Only then
 // a timer runs: most boxes never have anything refused.
 func (l *log) startTimer() {
@@ -151,6 +158,7 @@ func (l *log) refuse(v forkbox.NetVerdict, from *socket) { l.fold(v, forkbox.Con
 func (l *log) fail(v forkbox.NetVerdict, from *socket) { l.fold(v, forkbox.ConnFailed, from) }
 
 func (l *log) fold(v forkbox.NetVerdict, state forkbox.ConnState, from *socket) {
+	l.decided(state != forkbox.ConnRefused)
 	l.forgetLookup(v.Target.Host)
 	if l.countRepeat(v) {
 		return

@@ -30,6 +30,7 @@ type lookup struct {
 // noteLookup notes that a refused name was asked for. If nothing connects to it, it
 // becomes a record of its own.
 func (l *log) noteLookup(v forkbox.NetVerdict) {
+	l.decided(false)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := v.Target.Host

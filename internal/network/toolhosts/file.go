@@ -99,10 +99,16 @@ func list(dir string) []string {
 	return names
 }
 
-// below lists the paths dir/NAME/rest for every name with a prefix.
-func below(dir, prefix, rest string) []string {
+// below lists the paths dir/NAME/rest for every name with a prefix. Several tools
+// look into the same directories, and these can be long: each is read once.
+func (f *finder) below(dir, prefix, rest string) []string {
+	names, ok := f.lists[dir]
+	if !ok {
+		names = list(dir)
+		f.lists[dir] = names
+	}
 	var all []string
-	for _, name := range list(dir) {
+	for _, name := range names {
 		if strings.HasPrefix(name, prefix) {
 			all = append(all, filepath.Join(dir, name, rest))
 		}

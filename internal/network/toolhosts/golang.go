@@ -42,7 +42,7 @@ func (f *finder) goRoots() []string {
 		roots = append(roots, filepath.Dir(filepath.Dir(bin)))
 	}
 	roots = append(roots, f.system("/usr/local/go"), f.system("/usr/lib/go"))
-	roots = append(roots, below(f.system("/usr/lib"), "go-", "")...)
+	roots = append(roots, f.below(f.system("/usr/lib"), "go-", "")...)
 	for i := range roots {
 		roots[i] = filepath.Join(roots[i], "go.env")
 	}

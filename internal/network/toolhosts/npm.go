@@ -114,7 +114,7 @@ func (f *finder) npmDirs() []string {
 	if dir := f.env["NVM_DIR"]; filepath.IsAbs(dir) {
 		nvm = dir
 	}
-	return append(all, below(filepath.Join(nvm, "versions/node"), "v", "lib/node_modules/npm")...)
+	return append(all, f.below(filepath.Join(nvm, "versions/node"), "v", "lib/node_modules/npm")...)
 }
 
 // yarn looks where yarn does, in a project that uses it: its environment, the

@@ -67,7 +67,7 @@ const mostPips = 4
 
 func (f *finder) pipBuiltIn() {
 	seen := 0
-	for _, dir := range f.sitePackages() {
+	for dir := range f.sitePackages {
 		file := filepath.Join(dir, "pip/_internal/models/index.py")
 		found := pipIndex().FindStringSubmatch(read(file, mostText))
 		if found == nil {
@@ -81,12 +81,24 @@ func (f *finder) pipBuiltIn() {
 	}
 }
 
-// sitePackages are the directories that Python's packages are in.
-func (f *finder) sitePackages() []string {
-	all := []string{f.system("/usr/lib/python3/dist-packages")}
+// sitePackages yields the directories that Python's packages are in. It looks for
+// the next ones only when they are asked for.
+func (f *finder) sitePackages(yield func(dir string) bool) {
+	if !yield(f.system("/usr/lib/python3/dist-packages")) {
+		return
+	}
+	each := func(lib, packages string) bool {
+		for _, dir := range f.below(lib, "python", packages) {
+			if !yield(dir) {
+				return false
+			}
+		}
+		return true
+	}
 	for _, lib := range []string{f.system("/usr/local/lib"), f.home(".local/lib"), f.system("/usr/lib")} {
-		all = append(all, below(lib, "python", "dist-packages")...)
-		all = append(all, below(lib, "python", "site-packages")...)
+		if !each(lib, "dist-packages") || !each(lib, "site-packages") {
+			return
+		}
 	}
 	pyenv := f.home(".pyenv")
 	if dir := f.env["PYENV_ROOT"]; filepath.IsAbs(dir) {
@@ -95,7 +107,8 @@ func (f *finder) sitePackages() []string {
 	versions := list(filepath.Join(pyenv, "versions"))
 	slices.Sort(versions)
 	for _, version := range slices.Backward(versions) {
-		all = append(all, below(filepath.Join(pyenv, "versions", version, "lib"), "python", "site-packages")...)
+		if !each(filepath.Join(pyenv, "versions", version, "lib"), "site-packages") {
+			return
+		}
 	}
-	return all
 }

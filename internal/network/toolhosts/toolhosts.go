@@ -37,7 +37,7 @@ func Find(o Options) []forkbox.NetRule {
 	if o.Root == "" {
 		o.Root = "/"
 	}
-	f := &finder{Options: o, env: environment(o.Env), at: map[string]int{}}
+	f := &finder{Options: o, env: environment(o.Env), at: map[string]int{}, lists: map[string][]string{}}
 	for _, tool := range []func(*finder){npm, yarn, golang, pip, apt, cargo, git, proxies} {
 		tool(f)
 	}
@@ -48,7 +48,8 @@ type finder struct {
 	Options
 	env   map[string]string
 	rules []forkbox.NetRule
-	at    map[string]int // in rules, by host and port
+	at    map[string]int      // in rules, by host and port
+	lists map[string][]string // what is in directories that were read
 }
 
 // source is where a host is named.

@@ -15,18 +15,18 @@ import (
 
 // adopt makes a spare the instance of a box that was never started. It
 // returns nil where there is none that fits.
-func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
-	s := p.spares.take(plan.key())
+func (b *builder) adopt(ctx context.Context, plan *plan) *instance {
+	s := b.spares.take(plan.key())
 	if s == nil {
 		return nil
 	}
 	id := plan.box.ID
-	if err := p.moveIn(ctx, s, id); err != nil {
-		p.spares.drop(s)
+	if err := b.moveIn(ctx, s, id); err != nil {
+		b.spares.drop(s)
 		return nil
 	}
-	if err := errors.Join(s.limitTo(plan.box.Policy), p.quota(ctx, plan.box, false)); err != nil {
-		p.spares.drop(&spare{id: s.id, instance: s.instance})
+	if err := errors.Join(s.limitTo(plan.box.Policy), b.governor.quota(ctx, plan.box, false)); err != nil {
+		b.spares.drop(&spare{id: s.id, instance: s.instance})
 		return nil
 	}
 	if err := s.instance.claim(plan.box); err != nil {
@@ -40,39 +40,37 @@ func (p *Provider) adopt(ctx context.Context, plan *plan) *instance {
 // already as a rule: it was made like the box before.
 func (s *spare) limitTo(policy forkbox.Policy) error {
 	if !maps.Equal(s.limits, grouped(policy)) {
-		return s.instance.limitTo(policy)
+		return s.instance.enclosure.limitTo(policy)
 	}
-	s.instance.mu.Lock()
-	defer s.instance.mu.Unlock()
-	s.instance.limits = policy.Limits()
+	s.instance.enclosure.know(policy)
 	return nil
 }
 
 // moveIn makes what the spare writes to, and where it listens, the box's.
-func (p *Provider) moveIn(ctx context.Context, s *spare, id string) error {
+func (b *builder) moveIn(ctx context.Context, s *spare, id string) error {
 	// In one step, as a rule: a box that was never started has nothing.
-	err := p.store.Replace(s.id, id)
+	err := b.store.Replace(s.id, id)
 	if errors.Is(err, os.ErrExist) {
-		err = p.moveBeside(ctx, s, id)
+		err = b.moveBeside(ctx, s, id)
 	}
 	if err == nil {
-		s.instance.moveTo(p.socket(id))
+		s.instance.moveTo(b.socket(id))
 	}
 	return err
 }
 
 // moveBeside leaves what the box has: logs of commands that could not be
 // started, a limit on its disk. What it has written stays in any case.
-func (p *Provider) moveBeside(ctx context.Context, s *spare, id string) error {
-	if _, err := os.Lstat(p.store.Top(id)); !errors.Is(err, os.ErrNotExist) {
+func (b *builder) moveBeside(ctx context.Context, s *spare, id string) error {
+	if _, err := os.Lstat(b.store.Top(id)); !errors.Is(err, os.ErrNotExist) {
 		return os.ErrExist
 	}
-	err := os.Rename(p.store.Top(s.id), p.store.Top(id))
+	err := os.Rename(b.store.Top(s.id), b.store.Top(id))
 	if err == nil {
-		err = os.Rename(p.socket(s.id), p.socket(id))
+		err = os.Rename(b.socket(s.id), b.socket(id))
 	}
 	if err == nil {
-		p.spares.later(func() { _ = p.store.Remove(context.WithoutCancel(ctx), s.id) })
+		b.spares.later(func() { _ = b.store.Remove(context.WithoutCancel(ctx), s.id) })
 	}
 	return err
 }

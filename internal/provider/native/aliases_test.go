@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -79,19 +78,4 @@ func secondMounts(dir string) (err error) {
 		step(unix.Mount(dir+"/"+from, dir+"/"+to, "", unix.MS_BIND, ""))
 	}
 	return err
-}
-
-func TestAliases(t *testing.T) {
-	t.Parallel()
-	mounts := []placed{
-		{"8:1", "/", "/"}, {"8:2", "/", "/data"}, {"8:1", "/home", "/srv/homes"},
-		{"8:1", "/home/a/store/secrets", "/k"}, {"8:2", "/x", "/home/a/store/pool"}, {"8:2", "/x/y", "/part"}, {"0:5", "/", "/proc"},
-	}
-	if got := aliases(mounts, "/nowhere/store"); len(got) > 0 {
-		t.Errorf("of nothing: %q", got)
-	}
-	// Those that are a part of it count; others must be the same file, and here nothing is.
-	if got := aliases(mounts, "/home/a/store"); !slices.Equal(got, []string{"/part", "/k"}) {
-		t.Errorf("got %q", got)
-	}
 }

@@ -55,6 +55,13 @@ func (i *instance) runs(ids ...string) {
 	}
 }
 
+// isRunning says whether the end of an exec is yet to come.
+func (i *instance) isRunning(id string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.running[id]
+}
+
 // ran notes that an exec has ended, and init has said all that it knows of it.
 func (i *instance) ran(id string) {
 	i.mu.Lock()

@@ -82,12 +82,12 @@ func TestGroupsAreMadeAhead(t *testing.T) {
 	t.Parallel()
 	l, r, i := inGroups(t)
 	ready := func() string {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		if i.next == nil {
+		i.enclosure.mu.Lock()
+		defer i.enclosure.mu.Unlock()
+		if i.enclosure.next == nil {
 			return ""
 		}
-		return i.next.id
+		return i.enclosure.next.id
 	}
 	r.Sh("true")
 	r.Sh("true")

@@ -24,3 +24,16 @@ func (i *instance) Attach(ctx context.Context, id string, stdio forkbox.Stdio) e
 	_, err := i.call(ctx, req, files...)
 	return err
 }
+
+// Stream gives an exec a reader over a link.
+func (i *instance) Stream(ctx context.Context, id string, join forkbox.StreamJoin, link *os.File) (forkbox.StreamAt, error) {
+	defer link.Close()
+	rep, err := i.call(ctx, boxinit.Request{Verb: boxinit.DoStream, ID: id, Join: &join}, link)
+	if err != nil {
+		return forkbox.StreamAt{}, err
+	}
+	if rep.At == nil {
+		return forkbox.StreamAt{}, forkbox.Errorf(forkbox.Internal, "attach to exec "+id, "the box's init does not say where it is")
+	}
+	return *rep.At, nil
+}

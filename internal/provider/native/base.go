@@ -28,8 +28,8 @@ func (b openBase) at(path string) string { return filepath.Join("/", b.dir, path
 // named is gone through again each time, by what is open, and without following
 // links: the user may have put another in its place since, that a daemon of root
 // could enter and the user could not.
-func (p *Provider) openBase(box forkbox.Box) (openBase, func(), error) {
-	if box.Base.Kind != "dir" || p.rootless || box.Owner.UID == 0 {
+func (sc *scenery) openBase(box forkbox.Box) (openBase, func(), error) {
+	if box.Base.Kind != "dir" || sc.rootless || box.Owner.UID == 0 {
 		return openBase{dir: box.Base.Root}, func() {}, nil
 	}
 	fd, err := enterAs(box.Base.Root, box.Owner)

@@ -13,6 +13,7 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/linux"
 	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
+	"github.com/forkbox/forkbox/internal/provider/native/hostmounts"
 )
 
 // plan is everything that a box is made of.
@@ -248,11 +249,11 @@ func (p *plan) look(s *linux.Script, v view) {
 
 // holdsStore says whether the store lies on the filesystem of a view.
 func (p *plan) holdsStore(v view) bool {
-	if !p.onReality() || !below(p.home, v.Path) {
+	if !p.onReality() || !hostmounts.Below(p.home, v.Path) {
 		return false
 	}
 	for _, other := range p.views {
-		if len(other.Path) > len(v.Path) && below(p.home, other.Path) {
+		if len(other.Path) > len(v.Path) && hostmounts.Below(p.home, other.Path) {
 			return false
 		}
 	}

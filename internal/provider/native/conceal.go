@@ -17,7 +17,9 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
+	"github.com/forkbox/forkbox/internal/provider/native/hostmounts"
 	"github.com/forkbox/forkbox/internal/secrets"
+	"github.com/forkbox/forkbox/internal/services"
 )
 
 // lay makes the veil of one box: what all of its owner's have, its name, and
@@ -60,28 +62,43 @@ type veils struct {
 // the veil covers the places, not only what is there.
 const concealmentAge = time.Second
 
-func (p *Provider) concealment(box forkbox.Box) (*concealment, error) {
-	places, turn, err := p.mounts.places()
+// scenery says what of the host a box is shown, and what in its place.
+type scenery struct {
+	home     string
+	mounts   *hostmounts.Table
+	rootless bool
+	veils    *veils
+	trust    func(ca string) map[string][]byte // see Trust
+}
+
+// trustBy says what files make programs trust a certificate.
+func (sc *scenery) trustBy(files func(ca string) map[string][]byte) { sc.trust = files }
+
+// ageVeils has a concealment that will not be used much longer be made anew.
+func (sc *scenery) ageVeils() { sc.veils.ageing() }
+
+func (sc *scenery) concealment(box forkbox.Box) (*concealment, error) {
+	places, turn, err := sc.mounts.Places()
 	if err != nil {
 		return nil, forkbox.Wrap("read the mount table", err)
 	}
 	key := fmt.Sprint(turn, "\x00", box.Owner.UID, "\x00", box.Owner.Home, "\x00", box.AllowSecrets, "\x00", box.Base.Root, "\x00", box.Places)
-	if p.rootless || len(box.Places) > 0 {
+	if sc.rootless || len(box.Places) > 0 {
 		key += "\x00" + box.Dir // see writable, and secrets
 	}
-	p.veils.mu.Lock()
-	defer p.veils.mu.Unlock()
-	if c := p.veils.last; c != nil && c.key == key && time.Since(c.made) < concealmentAge {
+	sc.veils.mu.Lock()
+	defer sc.veils.mu.Unlock()
+	if c := sc.veils.last; c != nil && c.key == key && time.Since(c.made) < concealmentAge {
 		return c, nil
 	}
-	c := &concealment{key: key, turn: turn, made: time.Now(), veil: newVeil(p.veilDir(), p.rootless)}
+	c := &concealment{key: key, turn: turn, made: time.Now(), veil: newVeil(sc.veilDir(), sc.rootless)}
 	if box.Base.Root == "" {
-		c.hidden = p.cover(c.veil, box, places)
+		c.hidden = sc.cover(c.veil, box, places)
 	} else {
 		c.veil.mountPoints()
 	}
 	c.veilKey = c.veil.key()
-	p.veils.last = c
+	sc.veils.last = c
 	return c, nil
 }
 
@@ -95,14 +112,14 @@ func (v *veils) ageing() {
 }
 
 // cover hides what a box must not see.
-func (p *Provider) cover(v *veil, box forkbox.Box, mounts []placed) (hidden []string) {
-	for _, path := range append(aliases(mounts, p.home), p.home) {
+func (sc *scenery) cover(v *veil, box forkbox.Box, mounts []hostmounts.Placed) (hidden []string) {
+	for _, path := range append(hostmounts.Aliases(mounts, sc.home), sc.home) {
 		hidden = append(hidden, path)
 		v.absent(path)
 	}
-	again := repeated(mounts)
-	for _, e := range p.secrets(box) {
-		if e.Target == p.home {
+	again := hostmounts.Repeated(mounts)
+	for _, e := range sc.secrets(box) {
+		if e.Target == sc.home {
 			continue // it is absent, which is more
 		}
 		hidden = append(hidden, e.Path, e.Target)
@@ -111,7 +128,7 @@ func (p *Provider) cover(v *veil, box forkbox.Box, mounts []placed) (hidden []st
 			v.empty(e.Target)
 		}
 		if again {
-			for _, path := range aliases(mounts, e.Target) {
+			for _, path := range hostmounts.Aliases(mounts, e.Target) {
 				hidden = append(hidden, path)
 				v.empty(path)
 			}
@@ -119,20 +136,39 @@ func (p *Provider) cover(v *veil, box forkbox.Box, mounts []placed) (hidden []st
 	}
 	for _, socket := range liveSockets() {
 		path, _ := v.resolve(socket)
-		if !below(path, hidden...) && !below(path, notShown...) && !secrets.Allowed(socket, box.AllowSecrets) {
+		if !hostmounts.Below(path, hidden...) && !hostmounts.Below(path, hostmounts.NotShown...) && !secrets.Allowed(socket, box.AllowSecrets) {
 			v.absent(path)
 		}
 	}
-	p.writable(v, box)
+	for _, path := range services.Live() {
+		if !hostmounts.Below(path, hidden...) && !secrets.Allowed(path, box.AllowSecrets) {
+			hidden = append(hidden, path)
+			v.empty(path)
+			v.write(filepath.Join(path, liveNote), fmt.Appendf(nil, liveText, path))
+		}
+	}
+	sc.writable(v, box)
 	return hidden
 }
+
+// What a box finds in place of a database that runs: a server that is started
+// there does not start, and its error leads a reader to the note.
+const (
+	liveNote = "FORKBOX-README"
+	liveText = `The database whose files are here runs on the machine itself, so this box does not
+see them: a server that starts on files which another is writing to finds them
+torn. "forkbox services" shows what runs. A box made with --allow-secrets
+%s
+sees the files all the same.
+`
+)
 
 // secrets lists what is hidden from a box: its owner's secrets, those of all
 // users where the box has a root, what acts for the host, and what the
 // environments name that it was made and started with.
-func (p *Provider) secrets(box forkbox.Box) []secrets.Entry {
+func (sc *scenery) secrets(box forkbox.Box) []secrets.Entry {
 	entries := secrets.Paths(box.Owner.Home)
-	if !p.rootless {
+	if !sc.rootless {
 		for _, home := range homes() {
 			if home != box.Owner.Home {
 				entries = append(entries, secrets.Paths(home)...)
@@ -166,8 +202,8 @@ const maxHomes = 32
 // writable opens directories that the user may write to although another user
 // owns them. An unprivileged box cannot copy up a directory whose owner it
 // does not map; the veil shows it as the user's own.
-func (p *Provider) writable(v *veil, box forkbox.Box) {
-	if !p.rootless {
+func (sc *scenery) writable(v *veil, box forkbox.Box) {
+	if !sc.rootless {
 		return
 	}
 	dirs := []string{"/var/tmp", "/run/lock", "/var/crash"}

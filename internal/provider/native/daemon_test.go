@@ -62,7 +62,7 @@ func daemonTool(args []string) int {
 		return report(err)
 	}
 	if o.Spare {
-		plan, err := p.outline(o.Box)
+		plan, err := p.builder.outline(o.Box)
 		if err != nil {
 			return report(err)
 		}
@@ -84,6 +84,9 @@ func daemonTool(args []string) int {
 			return report(err)
 		}
 		stdio := forkbox.Stdio{In: file(0), Out: file(1), Err: file(2)}
+		if c.Stdio.Stream != nil {
+			stdio = forkbox.Stdio{Stream: c.Stdio.Stream}
+		}
 		if err := inst.Exec(context.Background(), c.ID, c.Spec, o.Box.Owner, stdio, log, 1<<20); err != nil {
 			return report(err)
 		}
@@ -135,7 +138,7 @@ func startDaemon(t testing.TB, o order) *daemon {
 			}
 			files = append(files, f)
 		}
-		o.Commands[i].Stdio = forkbox.Stdio{}
+		o.Commands[i].Stdio = forkbox.Stdio{Stream: c.Stdio.Stream}
 	}
 	raw, err := json.Marshal(o)
 	must(t, err)

@@ -11,11 +11,13 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/services"
 )
 
 const (
 	fidelityPage = "docs/FIDELITY.md"
 	securityPage = "docs/SECURITY.md"
+	servicesPage = "docs/SERVICES.md"
 )
 
 // deviation is one that there is where the host is such as here says.
@@ -58,13 +60,15 @@ var deviations = []deviation{
 		"real-time scheduling", isRoot},
 	{forkbox.Deviation{What: "a file written up to a tick (10 ms) before the fork counts as changed after it", Why: "before Linux 6.13 filesystems stamp files with a clock that goes in steps", See: "docs/decisions/0009-drift-and-bases.md"},
 		"multigrain", func(*Provider) bool { return !linux.KernelAtLeast(6, 13) }},
+	{forkbox.Deviation{What: "the data of databases that run on the host is not shown", Why: "a server that starts on files which another is writing to finds them torn", See: servicesPage},
+		"does not see the data of databases that run", func(*Provider) bool { return len(services.Live()) > 0 }},
 	{forkbox.Deviation{What: "a closed stdin is /dev/null, and TERM and USR1 are not ignored though the caller ignores them", Why: "the Go runtime replaces both before forkbox can see them", See: fidelityPage},
 		"the Go runtime replaces them", always},
 }
 
 // lacksNamespaces says whether the host has cgroup namespaces and boxes do not.
 func lacksNamespaces(p *Provider) bool {
-	return onHost("/proc/self/ns/cgroup")(p) && !p.namespaces()
+	return onHost("/proc/self/ns/cgroup")(p) && !p.governor.namespaces()
 }
 
 func always(*Provider) bool       { return true }
@@ -114,7 +118,7 @@ func (p *Provider) Deviations() []forkbox.Deviation {
 	if d, ok := slower(); ok {
 		all = append(all, d)
 	}
-	return append(all, p.flatMounts()...)
+	return append(all, p.scenery.flatMounts()...)
 }
 
 // slower: nothing in a box comes before the daemon that started it.
@@ -127,8 +131,8 @@ func slower() (d forkbox.Deviation, ok bool) {
 
 // flatMounts are the filesystems that a box cannot write to, although the host
 // can.
-func (p *Provider) flatMounts() (all []forkbox.Deviation) {
-	list, _, _, err := p.mounts.mounts()
+func (sc *scenery) flatMounts() (all []forkbox.Deviation) {
+	list, _, _, err := sc.mounts.Mounts()
 	if err != nil {
 		return nil
 	}

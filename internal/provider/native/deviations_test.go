@@ -47,8 +47,8 @@ func TestDeviationsAreOfThisHost(t *testing.T) {
 			t.Errorf("%q is told: %v, and the host has %s: %v", words, said(p, words), path, err == nil)
 		}
 	}
-	if said(p, "cgroup namespace") == p.namespaces() {
-		t.Errorf("boxes may have cgroup namespaces: %v, and doctor says the same of what they lack", p.namespaces())
+	if said(p, "cgroup namespace") == p.governor.namespaces() {
+		t.Errorf("boxes may have cgroup namespaces: %v, and doctor says the same of what they lack", p.governor.namespaces())
 	}
 	r := l.Start(l.Box())
 	for _, script := range []string{
@@ -74,7 +74,7 @@ func TestTheWayAroundIsTheOneThatWorks(t *testing.T) {
 		t.Errorf("%s does not name %s: %v", securityPage, bwrapInPlaceOfAll, err)
 	}
 	words := "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)"
-	if note := (&Provider{}).Explain([]byte(words)); !strings.Contains(note, bwrapInPlaceOfAll) {
+	if note := (&Provider{governor: &governor{}}).Explain([]byte(words)); !strings.Contains(note, bwrapInPlaceOfAll) {
 		t.Errorf("it is explained as %q", note)
 	}
 }
@@ -88,15 +88,15 @@ func TestPromise8CgroupNamespacesReachNothing(t *testing.T) {
 	try := func(script string) string {
 		return strings.TrimSpace(r.Sh("unshare -UrmC sh -c '" + script + "' 2>/dev/null || true"))
 	}
-	if got := try("echo made"); (got == "made") != p.namespaces() {
-		t.Fatalf("a box may have cgroup namespaces: %v, and it says %q", p.namespaces(), got)
+	if got := try("echo made"); (got == "made") != p.governor.namespaces() {
+		t.Fatalf("a box may have cgroup namespaces: %v, and it says %q", p.governor.namespaces(), got)
 	}
 	for _, other := range []string{"memory", "net_cls", "name=systemd", "none,name=fbtest"} {
 		if got := try("mount -t cgroup -o " + other + " none /tmp && echo mounted"); got != "" {
 			t.Errorf("the groups of %s: %s", other, got)
 		}
 	}
-	if !p.namespaces() {
+	if !p.governor.namespaces() {
 		return
 	}
 	modes := "" // without root the files of the group are the user's own
@@ -125,8 +125,8 @@ func TestSandboxesInABox(t *testing.T) {
 	}{
 		{"unshare -Urmpiunf true", true},
 		{"unshare -Urm sh -c 'mount -t tmpfs none /tmp && mkdir /tmp/l /tmp/u /tmp/w && mount -t overlay none -o lowerdir=/tmp/l,upperdir=/tmp/u,workdir=/tmp/w /tmp'", true},
-		{"unshare -UrmpfC true", p.namespaces()}, // in version 1 a box is in the daemon's groups
-		{"bwrap --unshare-all --ro-bind / / true", p.namespaces()},
+		{"unshare -UrmpfC true", p.governor.namespaces()}, // in version 1 a box is in the daemon's groups
+		{"bwrap --unshare-all --ro-bind / / true", p.governor.namespaces()},
 		{bwrapInPlaceOfAll + " --ro-bind / / true", true},
 		{bwrapInPlaceOfAll + " --ro-bind / / --dev /dev sh -c 'test -d /proc/self/fd && test -w /dev/null'", true}, // the box's own /proc
 		{bwrapInPlaceOfAll + " --ro-bind / / --dev /dev --proc /proc true", p.rootless},
@@ -156,11 +156,11 @@ func TestExplain(t *testing.T) {
 		"Cannot connect to the Docker daemon at tcp://127.0.0.1:2375. Is the docker daemon running?":           "",
 		"permission denied": "", "": "",
 	} {
-		if got := (&Provider{rootless: true}).Explain([]byte(words)); want == "" && got != "" || !strings.HasPrefix(got, want) {
+		if got := (&Provider{rootless: true, governor: &governor{}}).Explain([]byte(words)); want == "" && got != "" || !strings.HasPrefix(got, want) {
 			t.Errorf("%q is explained as %q", words, got)
 		}
 	}
-	if got := (&Provider{}).Explain([]byte("Value too large for defined data type")); got != "" {
+	if got := (&Provider{governor: &governor{}}).Explain([]byte("Value too large for defined data type")); got != "" {
 		t.Errorf("of root it is said that %s", got)
 	}
 }

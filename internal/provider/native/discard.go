@@ -14,18 +14,18 @@ import (
 
 // Discard puts paths of a box that does not run back to the base.
 func (p *Provider) Discard(ctx context.Context, box forkbox.Box, changes []forkbox.Change) error {
-	src, done, err := p.source(box)
+	src, done, err := p.stacks.source(box)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return p.discard(ctx, src, box, changes)
+	return p.stacks.discard(ctx, src, box, changes)
 }
 
 // KeepLanded gives a box that does not run a copy of its own of what it landed,
 // where changes were discarded.
 func (p *Provider) KeepLanded(ctx context.Context, box forkbox.Box, changes []forkbox.Change, landed iter.Seq2[string, forkbox.Identity]) (map[string]forkbox.Identity, error) {
-	src, done, err := p.source(box)
+	src, done, err := p.stacks.source(box)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (p *Provider) KeepLanded(ctx context.Context, box forkbox.Box, changes []fo
 // made changes that are wanted. root is the root of that, where it is a snapshot
 // that the box's layers lie over; "" where it is its base.
 func (p *Provider) PutBack(ctx context.Context, box forkbox.Box, root string, wanted func(forkbox.Change) bool) error {
-	src, done, err := p.source(box)
+	src, done, err := p.stacks.source(box)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (p *Provider) PutBack(ctx context.Context, box forkbox.Box, root string, wa
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	return p.discard(ctx, src, box, changes)
+	return p.stacks.discard(ctx, src, box, changes)
 }
 
 // toPutBack are the changes that are wanted, and where directories were before
@@ -82,30 +82,30 @@ func inPlace(c forkbox.Change, moved []string) bool {
 	return slices.ContainsFunc(moved, func(from string) bool { return forkbox.Within(c.Path, from) })
 }
 
-func (p *Provider) discard(ctx context.Context, src change.Source, box forkbox.Box, changes []forkbox.Change) error {
-	if err := p.ownUppers(src, box); err != nil {
+func (st *stacks) discard(ctx context.Context, src change.Source, box forkbox.Box, changes []forkbox.Change) error {
+	if err := st.ownUppers(src, box); err != nil {
 		return err
 	}
-	bin, err := p.store.BinOf(box.ID)
+	bin, err := st.store.BinOf(box.ID)
 	if err != nil {
 		return err
 	}
 	if err := change.Discard(ctx, src, changes, bin); err != nil {
 		return err
 	}
-	return p.store.EmptyBin(ctx, box.ID)
+	return st.store.EmptyBin(ctx, box.ID)
 }
 
 // ownUppers gives a box something to write to on every filesystem that its
 // layers are of: what they changed can be put back only by writing over it.
-func (p *Provider) ownUppers(src change.Source, box forkbox.Box) error {
+func (st *stacks) ownUppers(src change.Source, box forkbox.Box) error {
 	for i, u := range src.Uppers {
 		if u.Dir != "" {
 			continue
 		}
-		dir, made, err := p.store.NewUpper(box.ID, u.Mount)
+		dir, made, err := st.store.NewUpper(box.ID, u.Mount)
 		if err == nil && made {
-			err = p.likeBelow(dir, "", u.Layers)
+			err = st.likeBelow(dir, "", u.Layers)
 		}
 		if err != nil {
 			return err

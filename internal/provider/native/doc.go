@@ -7,11 +7,16 @@
 // only that user; the kernel refuses / itself as a lower directory there, so
 // every top-level directory gets an overlay of its own.
 //
-//	mounts.go    what is mounted on the host, and what of it a box gets
 //	veil.go      what a box is not shown: secrets, sockets, the store
 //	build.go     the script that makes a box, top to bottom
-//	provider.go  prepare, start, attach, remove
+//	provider.go  the provider: what it is asked, and who in here does it
+//	conceal.go   scenery: what of the host a box is shown
+//	changes.go   stacks: which directories a box's files lie in
+//	image.go     images: files that come from elsewhere, or go there
+//	govern.go    governor: cgroups and quotas; group.go has a box's own
+//	launch.go    builder: plans a box, takes a spare over or builds it
 //	instance.go  the daemon's end of a running box
 //	boxinit/     the box's end: pid 1
+//	hostmounts/  what is mounted on the host, and what of it a box gets
 //	doctor.go    what this host can do, tried
 package native

@@ -13,26 +13,42 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/cgroup"
 	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // Checks tries what a box needs, for real, and where something fails says
 // what to change.
 func (p *Provider) Checks(ctx context.Context) []forkbox.Check {
-	checks := []forkbox.Check{p.checkKernel(), p.checkUserNamespaces()}
-	checks = append(checks, p.checkStore(), p.checkBox(ctx, forkbox.NetNone), p.checkBox(ctx, forkbox.NetHost), p.checkGate(ctx))
-	return append(checks, p.checkGroups(), checkContainer())
+	d := &doctor{home: p.home, rootless: p.rootless, provider: p, scenery: p.scenery, governor: p.governor}
+	checks := []forkbox.Check{d.checkKernel(), d.checkUserNamespaces()}
+	checks = append(checks, d.checkStore(), d.checkBox(ctx, forkbox.NetNone), d.checkBox(ctx, forkbox.NetHost), d.checkGate(ctx))
+	return append(checks, d.governor.check(), checkContainer())
 }
 
-func (p *Provider) checkKernel() forkbox.Check {
+// Probe tries whether a box would start now: its store can be written, and a process
+// can enter namespaces of its own and mount there. It takes some milliseconds and
+// leaves nothing.
+func (p *Provider) Probe(context.Context) error {
+	return (&doctor{rootless: p.rootless, scenery: p.scenery}).tryUserNamespace()
+}
+
+// doctor tries what boxes need of this host.
+type doctor struct {
+	home     string
+	rootless bool
+	provider *Provider
+	scenery  *scenery
+	governor *governor
+}
+
+func (d *doctor) checkKernel() forkbox.Check {
 	var uts unix.Utsname
 	_ = unix.Uname(&uts)
 	c := forkbox.Check{Name: "kernel", Status: forkbox.OK, Detail: "Linux " + unix.ByteSliceToString(uts.Release[:])}
 	if !linux.KernelAtLeast(5, 12) {
 		c.Status, c.Remedy = forkbox.Fail, "forkbox needs Linux 5.12 or later"
 	}
-	if p.rootless {
+	if d.rootless {
 		c.Detail += ", without root: boxes have one user, you; directories of reality cannot be renamed in them (programs see EXDEV and copy)"
 	} else {
 		c.Detail += ", as root: boxes have every user"
@@ -54,9 +70,9 @@ var userNamespaceKnobs = []struct{ path, bad, remedy string }{
 		"sudo sysctl -w user.max_user_namespaces=15000"},
 }
 
-func (p *Provider) checkUserNamespaces() forkbox.Check {
+func (d *doctor) checkUserNamespaces() forkbox.Check {
 	c := forkbox.Check{Name: "user namespaces", Status: forkbox.OK, Detail: "a process can enter one"}
-	if err := p.tryUserNamespace(); err != nil {
+	if err := d.tryUserNamespace(); err != nil {
 		c.Status, c.Detail = forkbox.Fail, err.Error()
 		c.Remedy = "run the daemon as root: sudo forkbox serve"
 		for _, knob := range userNamespaceKnobs {
@@ -71,14 +87,14 @@ func (p *Provider) checkUserNamespaces() forkbox.Check {
 
 // tryUserNamespace enters one and mounts in it: AppArmor lets a process enter
 // and takes its capabilities away there.
-func (p *Provider) tryUserNamespace() error {
+func (d *doctor) tryUserNamespace() error {
 	s := linux.NewScript()
 	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS)
-	if p.rootless {
+	if d.rootless {
 		s.MapSelf(os.Geteuid(), os.Getegid())
 	}
 	s.Private()
-	s.Mount("forkbox", p.veilDir(), "tmpfs", 0, "")
+	s.Mount("forkbox", d.scenery.veilDir(), "tmpfs", 0, "")
 	child, err := s.Fork(flags)
 	if err != nil {
 		return err
@@ -88,14 +104,14 @@ func (p *Provider) tryUserNamespace() error {
 	return err
 }
 
-func (p *Provider) checkStore() forkbox.Check {
+func (d *doctor) checkStore() forkbox.Check {
 	c := forkbox.Check{Name: "store", Status: forkbox.OK}
 	var st unix.Statfs_t
-	if err := unix.Statfs(p.home, &st); err != nil {
+	if err := unix.Statfs(d.home, &st); err != nil {
 		return forkbox.Check{Name: c.Name, Status: forkbox.Fail, Detail: err.Error(), Remedy: "set FORKBOX_HOME to a directory you can write to"}
 	}
 	free := st.Bavail * uint64(st.Bsize)
-	c.Detail = fmt.Sprintf("%s on %s, %d MiB free", p.home, fsName(st.Type), free>>20)
+	c.Detail = fmt.Sprintf("%s on %s, %d MiB free", d.home, fsName(st.Type), free>>20)
 	switch {
 	case st.Type == unix.OVERLAYFS_SUPER_MAGIC:
 		c.Status = forkbox.Warn
@@ -122,14 +138,14 @@ func fsName(magic int64) string {
 }
 
 // checkBox makes a box, runs init in it, and takes it down again.
-func (p *Provider) checkBox(ctx context.Context, net forkbox.Net) forkbox.Check {
+func (d *doctor) checkBox(ctx context.Context, net forkbox.Net) forkbox.Check {
 	c := forkbox.Check{Name: "a box with --net " + string(net), Status: forkbox.OK}
 	box := forkbox.Box{ID: fmt.Sprintf("doctor-%d-%s", time.Now().UnixNano(), net), Name: "doctor", Net: net,
 		Owner: forkbox.Owner{UID: os.Geteuid(), GID: os.Getegid()}}
-	defer p.Remove(context.WithoutCancel(ctx), box)
-	err := p.Prepare(ctx, box)
+	defer d.provider.Remove(context.WithoutCancel(ctx), box)
+	err := d.provider.Prepare(ctx, box)
 	if err == nil {
-		err = p.tryBox(ctx, box)
+		err = d.tryBox(ctx, box)
 	}
 	if err != nil {
 		c.Status, c.Detail = forkbox.Fail, err.Error()
@@ -145,16 +161,16 @@ func (p *Provider) checkBox(ctx context.Context, net forkbox.Net) forkbox.Check 
 
 // checkGate is a box like any other where the host has what a gate needs, and
 // else only a warning: boxes can do without.
-func (p *Provider) checkGate(ctx context.Context) forkbox.Check {
+func (d *doctor) checkGate(ctx context.Context) forkbox.Check {
 	var e *forkbox.Error
-	if err := p.CanGate(); errors.As(err, &e) {
+	if err := canGate(); errors.As(err, &e) {
 		return forkbox.Check{Name: "a box with --net policy", Status: forkbox.Warn, Detail: e.Error(), Remedy: strings.Join(e.Hints, "; ")}
 	}
-	return p.checkBox(ctx, forkbox.NetPolicy)
+	return d.checkBox(ctx, forkbox.NetPolicy)
 }
 
-func (p *Provider) tryBox(ctx context.Context, box forkbox.Box) error {
-	i, err := p.Start(ctx, box)
+func (d *doctor) tryBox(ctx context.Context, box forkbox.Box) error {
+	i, err := d.provider.Start(ctx, box)
 	if err != nil {
 		return err
 	}
@@ -163,19 +179,6 @@ func (p *Provider) tryBox(ctx context.Context, box forkbox.Box) error {
 		err = stopErr
 	}
 	return err
-}
-
-// checkGroups says where the cgroups of boxes are; what they can limit is for
-// Holds to say.
-func (p *Provider) checkGroups() forkbox.Check {
-	c := forkbox.Check{Name: "cgroups", Status: forkbox.OK}
-	if p.groups == nil {
-		c.Status, c.Detail = forkbox.Warn, "boxes have none: "+cgroup.NotHeld(p.noGroups)[forkbox.Memory].Why
-		c.Remedy = cgroup.NotHeld(p.noGroups)[forkbox.Memory].Hint
-		return c
-	}
-	c.Detail = fmt.Sprintf("version %d; one for each box, in %s", p.groups.Version(), p.groups.Place())
-	return c
 }
 
 func checkContainer() forkbox.Check {

@@ -69,7 +69,7 @@ func TestPromise5ImportGivesNoRights(t *testing.T) {
 	if !a.Base.Foreign {
 		t.Fatal("it is taken for root's own")
 	}
-	plan, err := p.outline(forkbox.Box{Owner: nobody, Base: a.Base, Layers: a.Layers, Net: forkbox.NetNone})
+	plan, err := p.builder.outline(forkbox.Box{Owner: nobody, Base: a.Base, Layers: a.Layers, Net: forkbox.NetNone})
 	must(t, err)
 	for _, v := range plan.views {
 		if v.Attr&unix.MOUNT_ATTR_NOSUID == 0 {
@@ -93,17 +93,17 @@ func TestPromise5DirectoryIsEnteredEachTime(t *testing.T) {
 	base, err := p.CheckDir(open+"/u/base", nobody)
 	must(t, err)
 	box := forkbox.Box{Owner: nobody, Base: base}
-	_, done, err := p.openBase(box)
+	_, done, err := p.scenery.openBase(box)
 	must(t, err)
 	done()
 	must(t, os.Rename(open+"/u", open+"/old"))
 	must(t, os.Symlink(closed, open+"/u"))
-	if _, _, err := p.openBase(box); forkbox.CodeOf(err) != forkbox.Invalid {
+	if _, _, err := p.scenery.openBase(box); forkbox.CodeOf(err) != forkbox.Invalid {
 		t.Errorf("by way of a link: %v", err)
 	}
 	must(t, os.Remove(open+"/u"))
 	must(t, os.Rename(closed, open+"/u"))
-	if _, _, err := p.openBase(box); forkbox.CodeOf(err) != forkbox.Denied {
+	if _, _, err := p.scenery.openBase(box); forkbox.CodeOf(err) != forkbox.Denied {
 		t.Errorf("a directory of root's: %v", err)
 	}
 	for _, dir := range []string{"/root/nothing", "/root", open + "/u/base", open + "/u/nothing"} {

@@ -4,13 +4,11 @@ package native
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -18,53 +16,6 @@ import (
 	"github.com/forkbox/forkbox/internal/linux"
 	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
 )
-
-// openGroups finds where the cgroups of this store's boxes can be made, and
-// removes what boxes of a daemon that crashed left of theirs.
-func (p *Provider) openGroups() {
-	sum := sha256.Sum256([]byte(p.home))
-	p.groups, p.noGroups = cgroup.Open("forkbox-" + hex.EncodeToString(sum[:4]))
-	if p.noGroups != nil {
-		p.log.Debug("boxes have no cgroups", "why", p.noGroups)
-		p.groups = nil
-		return
-	}
-	p.groups.SetIOPaths([]string{"/", p.home})
-	if err := p.groups.Sweep(); err != nil {
-		p.log.Warn("cannot remove cgroups of boxes that are gone", "error", err)
-	}
-}
-
-// namespaces says whether boxes may make cgroup namespaces.
-func (p *Provider) namespaces() bool { return p.groups != nil && p.groups.Namespaces() }
-
-// Reserve limits all boxes together, so that the host keeps something.
-func (p *Provider) Reserve(l forkbox.Limits) error {
-	if p.groups == nil {
-		return p.noGroups
-	}
-	return p.groups.Reserve(l)
-}
-
-// group makes the cgroups of a box that is about to start, with the limits it
-// has. It returns nil where the host does not let us.
-func (p *Provider) group(box forkbox.Box) (*cgroup.Group, error) {
-	if p.groups == nil {
-		return nil, nil
-	}
-	// A name of its own for each start: the groups of the last one may not be
-	// gone yet.
-	g, err := p.groups.New(box.ID + "-" + strconv.FormatInt(p.starts.Add(1), 36))
-	if err != nil {
-		return nil, forkbox.Wrap("make the box's cgroup", err)
-	}
-	if limits := grouped(box.Policy); len(limits) > 0 {
-		if err := g.Set(limits); err != nil {
-			return nil, errors.Join(err, g.Remove(context.Background()))
-		}
-	}
-	return g, nil
-}
 
 // grouped are the limits that a cgroup holds.
 func grouped(policy forkbox.Policy) forkbox.Limits {
@@ -126,9 +77,26 @@ func entrance(e *cgroup.Entry) []*os.File {
 	return e.Tasks
 }
 
-// into makes the group of an exec and opens the way into it.
-func (i *instance) into(id string, limits forkbox.Limits, args *boxinit.ExecArgs) (*cgroup.Entry, error) {
-	if i.group == nil {
+// enclosure is the cgroups of a running box and of its execs: they hold the
+// limits, and tell who met them.
+type enclosure struct {
+	group *cgroup.Group // nil where the host has none for us
+	fresh bool          // made by this daemon, not found
+	done  chan struct{} // closed when the box has ended
+	runs  func(id string) bool
+	ahead sync.Mutex // held while the group of an exec is made
+
+	mu        sync.Mutex
+	limits    forkbox.Limits            // the box's
+	ownLimits map[string]forkbox.Limits // of execs that have some, by id
+	subs      map[string]*cgroup.Sub    // the groups of execs, by id
+	next      *execGroup                // made ahead
+	disbanded bool                      // they are gone, or going
+}
+
+// enter makes the group of an exec and opens the way into it.
+func (e *enclosure) enter(id string, limits forkbox.Limits, args *boxinit.ExecArgs) (*cgroup.Entry, error) {
+	if e.group == nil {
 		return nil, nil
 	}
 	own := forkbox.Limits{}
@@ -137,26 +105,26 @@ func (i *instance) into(id string, limits forkbox.Limits, args *boxinit.ExecArgs
 			own[r] = v
 		}
 	}
-	ready, err := i.groupFor(id, unswapped(own))
+	ready, err := e.groupFor(id, unswapped(own))
 	if err != nil {
 		return nil, forkbox.Wrap("make the exec's cgroup", err)
 	}
 	args.Enter, args.Group = len(entrance(ready.entry)), "/x/"+id
-	i.mu.Lock()
-	i.subs[id] = ready.sub
-	i.mu.Unlock()
+	e.mu.Lock()
+	e.subs[id] = ready.sub
+	e.mu.Unlock()
 	return ready.entry, nil
 }
 
 // sub is the group of an exec, also of one that an earlier daemon started.
-func (i *instance) sub(id string) (*cgroup.Sub, error) {
-	i.mu.Lock()
-	sub := i.subs[id]
-	i.mu.Unlock()
+func (e *enclosure) sub(id string) (*cgroup.Sub, error) {
+	e.mu.Lock()
+	sub := e.subs[id]
+	e.mu.Unlock()
 	if sub != nil {
 		return sub, nil
 	}
-	return i.group.FindExec(id)
+	return e.group.FindExec(id)
 }
 
 // leaveAfter is how long the group of an exec that has ended stays: who waits
@@ -165,39 +133,39 @@ func (i *instance) sub(id string) (*cgroup.Sub, error) {
 const leaveAfter = 100 * time.Millisecond
 
 // leaveSoon removes the group of an exec that has ended, in a moment.
-func (i *instance) leaveSoon(id string) {
-	if i.group != nil {
-		time.AfterFunc(leaveAfter, func() { i.leave(id) })
+func (e *enclosure) leaveSoon(id string) {
+	if e.group != nil {
+		time.AfterFunc(leaveAfter, func() { e.leave(id) })
 	}
 }
 
 // leave removes the group of an exec that has ended, unless it left something
 // running, or the box ends: then it goes with the box.
-func (i *instance) leave(id string) {
+func (e *enclosure) leave(id string) {
 	select {
-	case <-i.done:
+	case <-e.done:
 		return
 	default:
 	}
-	if i.group == nil {
+	if e.group == nil {
 		return
 	}
-	if sub, err := i.sub(id); err == nil {
+	if sub, err := e.sub(id); err == nil {
 		_ = sub.Remove()
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	delete(i.subs, id)
-	delete(i.ownLimits, id)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.subs, id)
+	delete(e.ownLimits, id)
 }
 
 // judge finds out what the kernel has to say about the end of an exec.
-func (i *instance) judge(id string, exit *forkbox.Exit) {
+func (e *enclosure) judge(id string, exit *forkbox.Exit) {
 	failed := exit.Code != 0 && (exit.Cause == forkbox.CauseExited || exit.Cause == forkbox.CauseSignalled)
-	if i.group == nil {
+	if e.group == nil {
 		return
 	}
-	sub, err := i.sub(id)
+	sub, err := e.sub(id)
 	if err != nil {
 		return
 	}
@@ -210,7 +178,7 @@ func (i *instance) judge(id string, exit *forkbox.Exit) {
 	}
 	switch {
 	case ev.OOMKills > 0:
-		exit.Peak, exit.Limit = ev.Peak, i.limit(id, forkbox.Memory)
+		exit.Peak, exit.Limit = ev.Peak, e.limit(id, forkbox.Memory)
 		exit.Why = killedText(ev.OOMKills, exit.Limit, exit.Peak)
 		if failed {
 			exit.Cause = forkbox.CauseOOM
@@ -219,7 +187,7 @@ func (i *instance) judge(id string, exit *forkbox.Exit) {
 			exit.By = "kernel"
 		}
 	case ev.PidsHits > 0:
-		exit.Limit, exit.Peak = i.limit(id, forkbox.Pids), ev.PidsPeak
+		exit.Limit, exit.Peak = e.limit(id, forkbox.Pids), ev.PidsPeak
 		exit.Why = "it met its limit of " + strconv.FormatInt(exit.Limit, 10) + " processes, " + times(ev.PidsHits)
 		if failed {
 			exit.Cause = forkbox.CausePids
@@ -246,22 +214,22 @@ func times(n int64) string {
 }
 
 // limit is the tighter of an exec's own and its box's.
-func (i *instance) limit(id string, r forkbox.Resource) int64 {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	v, has := i.limits[r]
-	if own, ok := i.ownLimits[id][r]; ok && (!has || forkbox.Tighter(own, v)) {
+func (e *enclosure) limit(id string, r forkbox.Resource) int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	v, has := e.limits[r]
+	if own, ok := e.ownLimits[id][r]; ok && (!has || forkbox.Tighter(own, v)) {
 		return max(0, own)
 	}
 	return max(0, v)
 }
 
 // remember keeps what limits an exec has of its own, for its obituary.
-func (i *instance) remember(id string, limits forkbox.Limits) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+func (e *enclosure) remember(id string, limits forkbox.Limits) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if len(limits) > 0 {
-		i.ownLimits[id] = limits
+		e.ownLimits[id] = limits
 	}
 }
 
@@ -274,7 +242,7 @@ func (i *instance) lastWords() {
 	if kills == 0 {
 		return
 	}
-	limit := i.limit("", forkbox.Memory)
+	limit := i.enclosure.limit("", forkbox.Memory)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.words = &forkbox.Exit{Code: 128 + 9, Signal: "SIGKILL", Cause: forkbox.CauseOOM, By: "kernel",
@@ -294,16 +262,16 @@ func (i *instance) LastWords() *forkbox.Exit {
 const groupLimit = 5 * time.Second
 
 // disband removes the groups of a box that has ended.
-func (i *instance) disband() {
-	i.mu.Lock()
-	execs := slices.Collect(maps.Values(i.subs))
-	if i.next != nil {
-		i.next.entry.Close()
-		execs = append(execs, i.next.sub)
+func (e *enclosure) disband() {
+	e.mu.Lock()
+	execs := slices.Collect(maps.Values(e.subs))
+	if e.next != nil {
+		e.next.entry.Close()
+		execs = append(execs, e.next.sub)
 	}
-	i.next, i.disbanded = nil, true
-	i.mu.Unlock()
+	e.next, e.disbanded = nil, true
+	e.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), groupLimit)
 	defer cancel()
-	_ = i.group.Remove(ctx, execs...) // what stays is swept at the next start
+	_ = e.group.Remove(ctx, execs...) // what stays is swept at the next start
 }

@@ -23,54 +23,54 @@ type execGroup struct {
 const firstID = "1"
 
 // readyFirst has the group of the first exec at hand for when a spare is taken.
-func (i *instance) readyFirst() error {
-	if i.group == nil {
+func (e *enclosure) readyFirst() error {
+	if e.group == nil {
 		return nil
 	}
-	return i.readyFor(firstID)
+	return e.readyFor(firstID)
 }
 
 // readyNext is for when an exec has ended. Who has run a second command in a
 // box will run a third.
-func (i *instance) readyNext(id string) {
+func (e *enclosure) readyNext(id string) {
 	n, err := strconv.Atoi(id)
-	if i.group == nil || err != nil || id == firstID {
+	if e.group == nil || err != nil || id == firstID {
 		return
 	}
-	_ = i.readyFor(strconv.Itoa(n + 1)) // else it is made when it is needed
+	_ = e.readyFor(strconv.Itoa(n + 1)) // else it is made when it is needed
 }
 
-func (i *instance) readyFor(id string) error {
-	i.ahead.Lock()
-	defer i.ahead.Unlock()
-	i.mu.Lock()
-	late := i.disbanded || i.next != nil || i.running[id]
-	i.mu.Unlock()
-	if late {
+func (e *enclosure) readyFor(id string) error {
+	e.ahead.Lock()
+	defer e.ahead.Unlock()
+	e.mu.Lock()
+	late := e.disbanded || e.next != nil
+	e.mu.Unlock()
+	if late || e.runs(id) {
 		return nil
 	}
-	next, err := i.newExecGroup(id, nil)
+	next, err := e.newExecGroup(id, nil)
 	if err != nil {
 		return err
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.disbanded { // its group goes with the box's
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.disbanded { // its group goes with the box's
 		next.entry.Close()
 		return nil
 	}
-	i.next = next
+	e.next = next
 	return nil
 }
 
 // groupFor is the group of an exec that begins.
-func (i *instance) groupFor(id string, own forkbox.Limits) (*execGroup, error) {
-	i.ahead.Lock()
-	defer i.ahead.Unlock()
-	i.mu.Lock()
-	ready := i.next
-	i.next = nil
-	i.mu.Unlock()
+func (e *enclosure) groupFor(id string, own forkbox.Limits) (*execGroup, error) {
+	e.ahead.Lock()
+	defer e.ahead.Unlock()
+	e.mu.Lock()
+	ready := e.next
+	e.next = nil
+	e.mu.Unlock()
 	if ready != nil && ready.id == id && len(own) == 0 {
 		ready.sub.Begins()
 		return ready, nil
@@ -81,19 +81,31 @@ func (i *instance) groupFor(id string, own forkbox.Limits) (*execGroup, error) {
 			return nil, err
 		}
 	}
-	g, err := i.newExecGroup(id, own)
-	if forkbox.CodeOf(err) != forkbox.Exists || i.fresh {
+	g, err := e.newExecGroup(id, own)
+	if forkbox.CodeOf(err) != forkbox.Exists || e.fresh {
 		return g, err
 	}
 	// An earlier daemon had it ready. One that has processes is not removed.
-	if left, ferr := i.group.FindExec(id); ferr != nil || left.Remove() != nil {
+	if left, ferr := e.group.FindExec(id); ferr != nil || left.Remove() != nil {
 		return nil, err
 	}
-	return i.newExecGroup(id, own)
+	return e.newExecGroup(id, own)
 }
 
-func (i *instance) newExecGroup(id string, own forkbox.Limits) (*execGroup, error) {
-	sub, err := i.group.Exec(id, own)
+// add makes a group beside those of execs, which goes when it is left.
+func (e *enclosure) add(id string) (*execGroup, error) {
+	made, err := e.newExecGroup(id, nil)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.subs[id] = made.sub
+	return made, nil
+}
+
+func (e *enclosure) newExecGroup(id string, own forkbox.Limits) (*execGroup, error) {
+	sub, err := e.group.Exec(id, own)
 	if err != nil {
 		return nil, err
 	}

@@ -19,15 +19,26 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/provider/native/hostmounts"
 	"github.com/forkbox/forkbox/internal/storage/change"
 	"github.com/forkbox/forkbox/internal/storage/layers"
 	"github.com/forkbox/forkbox/internal/storage/oci"
 )
 
+// images makes roots and layers of archives and images, and reads them for one.
+type images struct {
+	home     string
+	store    *layers.Store
+	rootless bool
+	scenery  *scenery
+	stacks   *stacks
+	builder  *builder
+}
+
 // spool is where archives lie while they are written or read. It is emptied
 // when the daemon starts.
-func (p *Provider) spool() (dir string, done func(), err error) {
-	parent := filepath.Join(p.home, "spool")
+func (is *images) spool() (dir string, done func(), err error) {
+	parent := filepath.Join(is.home, "spool")
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", nil, err
 	}
@@ -39,20 +50,20 @@ func (p *Provider) spool() (dir string, done func(), err error) {
 // changes only; any other is complete. newLayer names a layer that it may make
 // for that.
 func (p *Provider) Export(ctx context.Context, box forkbox.Box, s forkbox.Snapshot, before []forkbox.BaseSum, newLayer func() string, w io.Writer) error {
-	dir, done, err := p.spool()
+	dir, done, err := p.images.spool()
 	if err != nil {
 		return forkbox.Wrap("export", err)
 	}
 	defer done()
 	box.Base = s.Base
-	base, closeBase, err := p.openBase(box)
+	base, closeBase, err := p.scenery.openBase(box)
 	if err != nil {
 		return err
 	}
 	defer closeBase()
 	e := oci.Exporting{Spool: dir, Image: describe(box, s)}
 	e.Image.Before = before
-	strata, err := p.strata(s, base, s.Layers)
+	strata, err := p.images.strata(s, base, s.Layers)
 	if err != nil {
 		return err
 	}
@@ -64,18 +75,18 @@ func (p *Provider) Export(ctx context.Context, box forkbox.Box, s forkbox.Snapsh
 	// An image cannot say that a directory was moved: it is written out.
 	layer := newLayer()
 	defer p.store.RemoveLayer(context.WithoutCancel(ctx), layer)
-	how := change.Flattening{XattrPrefix: p.xattrPrefix(), Expand: true}
+	how := change.Flattening{XattrPrefix: p.stacks.xattrPrefix(), Expand: true}
 	if s.Base.IsReality() {
-		c, err := p.concealment(box)
+		c, err := p.scenery.concealment(box)
 		if err != nil {
 			return err
 		}
 		how.Hidden = c.hidden // a directory that was moved may have secrets in it
 	}
-	if err := p.flatten(ctx, s.Layers, layer, how, base); err != nil {
+	if err := p.stacks.flatten(ctx, s.Layers, layer, how, base); err != nil {
 		return err
 	}
-	if e.Layers, err = p.strata(s, base, []string{layer}); err != nil {
+	if e.Layers, err = p.images.strata(s, base, []string{layer}); err != nil {
 		return err
 	}
 	_, err = oci.Export(ctx, w, e)
@@ -105,17 +116,17 @@ func orRoot(dir string) string {
 
 // strata are the layers of an image, the bottom one first: the base, unless
 // that is reality, and what lies over it.
-func (p *Provider) strata(of forkbox.Snapshot, base openBase, layers []string) (all []oci.Stratum, err error) {
+func (is *images) strata(of forkbox.Snapshot, base openBase, layers []string) (all []oci.Stratum, err error) {
 	var reader *forkbox.Owner // a root daemon reads no more than they could
-	if p.foreign(of.Owner) {
+	if is.foreign(of.Owner) {
 		reader = &of.Owner
 	}
 	if !of.Base.IsReality() {
 		all = append(all, oci.Stratum{Trees: []oci.Tree{{Mount: "/", Dir: base.dir + "/."}}, Options: oci.Options{Reader: reader}})
 	}
 	for _, id := range slices.Backward(layers) {
-		s := oci.Stratum{Options: oci.Options{XattrPrefix: p.xattrPrefix(), Reader: reader}}
-		if s.Trees, err = p.trees(of.Base, id); err != nil {
+		s := oci.Stratum{Options: oci.Options{XattrPrefix: is.stacks.xattrPrefix(), Reader: reader}}
+		if s.Trees, err = is.trees(of.Base, id); err != nil {
 			return nil, err
 		}
 		all = append(all, s)
@@ -123,13 +134,13 @@ func (p *Provider) strata(of forkbox.Snapshot, base openBase, layers []string) (
 	return all, nil
 }
 
-func (p *Provider) trees(base forkbox.Base, layer string) (trees []oci.Tree, err error) {
-	uppers, err := p.store.LayerUppers(layer)
+func (is *images) trees(base forkbox.Base, layer string) (trees []oci.Tree, err error) {
+	uppers, err := is.store.LayerUppers(layer)
 	if err != nil {
 		return nil, err
 	}
 	for _, u := range uppers {
-		if p.bare(forkbox.Box{Base: base}, u.Mount) {
+		if is.stacks.bare(forkbox.Box{Base: base}, u.Mount) {
 			if err := onlyStubs(u.Dir); err != nil {
 				return nil, err
 			}
@@ -156,7 +167,7 @@ func onlyStubs(dir string) error {
 // ReadImage unpacks an archive of an image: as layers over reality, where it
 // has changes only, or as a root directory. newLayer names the layers.
 func (p *Provider) ReadImage(ctx context.Context, who forkbox.Owner, r io.Reader, newLayer func() string) (a forkbox.Arrival, err error) {
-	dir, done, err := p.spool()
+	dir, done, err := p.images.spool()
 	if err != nil {
 		return a, forkbox.Wrap("import", err)
 	}
@@ -173,22 +184,22 @@ func (p *Provider) ReadImage(ctx context.Context, who forkbox.Owner, r io.Reader
 	if im.Snapshot != nil {
 		a.Name = im.Snapshot.Name
 	}
-	a.Base = forkbox.Base{Kind: forkbox.Reality, Name: a.Name, Dir: im.WorkingDir, Foreign: p.foreign(who)}
+	a.Base = forkbox.Base{Kind: forkbox.Reality, Name: a.Name, Dir: im.WorkingDir, Foreign: p.images.foreign(who)}
 	if im.OnReality() {
 		if im.Surroundings != nil {
 			a.Differences = oci.Differ(*im.Surroundings, oci.Surroundings("/"), nil)
 		}
-		a.Layers, err = p.unpackLayers(ctx, who, im, newLayer)
+		a.Layers, err = p.images.unpackLayers(ctx, who, im, newLayer)
 		return a, err
 	}
 	a.Base.Kind, a.Base.Env = "oci", im.Env
-	a.Base.Root, err = p.unpackRoot(ctx, who, im.Digest.Encoded(), im.Layers)
+	a.Base.Root, err = p.images.unpackRoot(ctx, who, im.Digest.Encoded(), im.Layers)
 	return a, err
 }
 
 // ReadTar unpacks an archive of a root directory.
 func (p *Provider) ReadTar(ctx context.Context, who forkbox.Owner, r io.Reader) (base forkbox.Base, err error) {
-	dir, done, err := p.spool()
+	dir, done, err := p.images.spool()
 	if err != nil {
 		return base, forkbox.Wrap("read the archive", err)
 	}
@@ -199,8 +210,8 @@ func (p *Provider) ReadTar(ctx context.Context, who forkbox.Owner, r io.Reader) 
 		return base, forkbox.Wrap("read the archive", err)
 	}
 	open := func() (io.ReadCloser, error) { return os.Open(file) }
-	base.Kind, base.Foreign = "tar", p.foreign(who)
-	base.Root, err = p.unpackRoot(ctx, who, sum, []oci.Layer{oci.PlainTar(open)})
+	base.Kind, base.Foreign = "tar", p.images.foreign(who)
+	base.Root, err = p.images.unpackRoot(ctx, who, sum, []oci.Layer{oci.PlainTar(open)})
 	return base, err
 }
 
@@ -231,35 +242,35 @@ func (c *cancellable) Read(b []byte) (int, error) {
 
 // EmptyRoot is a base with nothing in it.
 func (p *Provider) EmptyRoot(ctx context.Context, who forkbox.Owner) (forkbox.Base, error) {
-	root, err := p.unpackRoot(ctx, who, "empty", nil)
-	return forkbox.Base{Kind: "empty", Root: root, Dir: "/", Foreign: p.foreign(who)}, err
+	root, err := p.images.unpackRoot(ctx, who, "empty", nil)
+	return forkbox.Base{Kind: "empty", Root: root, Dir: "/", Foreign: p.images.foreign(who)}, err
 }
 
 // unpackRoot unpacks layers into a directory, unless that was done before. Who
 // brings an image decides whose its files are, so each user has a root apart.
-func (p *Provider) unpackRoot(ctx context.Context, who forkbox.Owner, sum string, layers []oci.Layer) (string, error) {
+func (is *images) unpackRoot(ctx context.Context, who forkbox.Owner, sum string, layers []oci.Layer) (string, error) {
 	name := fmt.Sprintf("%s-%d", sum[:min(len(sum), 32)], who.UID)
-	draft, err := p.newRoot(ctx, name)
+	draft, err := is.newRoot(ctx, name)
 	if err != nil || draft == nil {
-		return p.store.Root(name), err
+		return is.store.Root(name), err
 	}
-	if _, err = oci.UnpackRoot(ctx, draft.Dir, layers, p.form(who)); err == nil {
+	if _, err = oci.UnpackRoot(ctx, draft.Dir, layers, is.form(who)); err == nil {
 		err = os.Chmod(draft.Dir, 0o755)
 	}
 	if err != nil {
 		return "", errors.Join(err, draft.Abort())
 	}
-	return p.store.Root(name), draft.Keep()
+	return is.store.Root(name), draft.Keep()
 }
 
 // newRoot begins a root. It returns nil where the root is there already, if need
 // be after it has waited for another caller to make it.
-func (p *Provider) newRoot(ctx context.Context, name string) (*layers.Draft, error) {
+func (is *images) newRoot(ctx context.Context, name string) (*layers.Draft, error) {
 	for {
-		if p.store.HasRoot(name) {
+		if is.store.HasRoot(name) {
 			return nil, nil
 		}
-		draft, err := p.store.NewRoot(ctx, name)
+		draft, err := is.store.NewRoot(ctx, name)
 		switch forkbox.CodeOf(err) {
 		case forkbox.Exists, forkbox.Busy:
 		default:
@@ -274,13 +285,13 @@ func (p *Provider) newRoot(ctx context.Context, name string) (*layers.Draft, err
 }
 
 // foreign says whether a user has fewer rights than this daemon.
-func (p *Provider) foreign(who forkbox.Owner) bool { return who.UID != 0 && !p.rootless }
+func (is *images) foreign(who forkbox.Owner) bool { return who.UID != 0 && !is.rootless }
 
 // form: what a foreign user brings belongs to that user, wherever the daemon
 // runs it.
-func (p *Provider) form(who forkbox.Owner) oci.Form {
-	f := oci.Form{XattrPrefix: p.xattrPrefix()}
-	if p.foreign(who) {
+func (is *images) form(who forkbox.Owner) oci.Form {
+	f := oci.Form{XattrPrefix: is.stacks.xattrPrefix()}
+	if is.foreign(who) {
 		f.Owner = &who
 	}
 	return f
@@ -288,13 +299,13 @@ func (p *Provider) form(who forkbox.Owner) oci.Form {
 
 // unpackLayers makes a layer of each archive, and lists them topmost first. The
 // lowest remembers what the image says of reality before it was changed.
-func (p *Provider) unpackLayers(ctx context.Context, who forkbox.Owner, im *oci.Image, newLayer func() string) (layers []string, err error) {
+func (is *images) unpackLayers(ctx context.Context, who forkbox.Owner, im *oci.Image, newLayer func() string) (layers []string, err error) {
 	before := im.Before
 	for _, archive := range im.Layers {
 		id := newLayer()
-		if err := p.unpackLayer(ctx, who, archive, id, before); err != nil {
+		if err := is.unpackLayer(ctx, who, archive, id, before); err != nil {
 			for _, made := range layers {
-				err = errors.Join(err, p.store.RemoveLayer(context.WithoutCancel(ctx), made))
+				err = errors.Join(err, is.store.RemoveLayer(context.WithoutCancel(ctx), made))
 			}
 			return nil, err
 		}
@@ -303,30 +314,30 @@ func (p *Provider) unpackLayers(ctx context.Context, who forkbox.Owner, im *oci.
 	return layers, nil
 }
 
-func (p *Provider) unpackLayer(ctx context.Context, who forkbox.Owner, archive oci.Layer, id string, before []forkbox.BaseSum) error {
-	plan, err := p.outline(forkbox.Box{Owner: who, Net: forkbox.NetNone})
+func (is *images) unpackLayer(ctx context.Context, who forkbox.Owner, archive oci.Layer, id string, before []forkbox.BaseSum) error {
+	plan, err := is.builder.outline(forkbox.Box{Owner: who, Net: forkbox.NetNone})
 	if err != nil {
 		return err
 	}
-	draft, err := p.store.NewLayer(ctx, id)
+	draft, err := is.store.NewLayer(ctx, id)
 	if err != nil {
 		return err
 	}
-	form := p.form(who)
+	form := is.form(who)
 	form.Parent = nodeOf
 	place := func(path string) (dir, rel string, err error) {
 		mount := plan.filesystem(path)
-		if mount == "" || below(path, notShown...) {
+		if mount == "" || hostmounts.Below(path, hostmounts.NotShown...) {
 			return "", "", forkbox.Errorf(forkbox.Unsupported, "import", "a box on this machine cannot have %s", path)
 		}
-		if dir, err = p.newTree(draft, mount); err != nil {
+		if dir, err = is.newTree(draft, mount); err != nil {
 			return "", "", err
 		}
 		return dir, strings.Trim(strings.TrimPrefix(path, mount), "/"), nil
 	}
 	_, err = oci.UnpackLayer(ctx, archive, place, form)
-	if err == nil && p.foreign(who) {
-		err = p.closeDoors(draft, plan, who)
+	if err == nil && is.foreign(who) {
+		err = is.closeDoors(draft, plan, who)
 	}
 	if err == nil && len(before) > 0 {
 		err = writeBefore(draft.Dir, before)
@@ -340,7 +351,7 @@ func (p *Provider) unpackLayer(ctx context.Context, who forkbox.Owner, archive o
 // closeDoors gives the directories of a layer reality's owner and mode, where
 // reality has them and they are not the user's who brought the layer: overlayfs
 // shows the topmost, so that user could otherwise open /root to themselves.
-func (p *Provider) closeDoors(draft *layers.Draft, plan *plan, who forkbox.Owner) error {
+func (is *images) closeDoors(draft *layers.Draft, plan *plan, who forkbox.Owner) error {
 	for _, v := range plan.views {
 		name, err := layers.Escape(v.Path)
 		if err != nil {
@@ -370,13 +381,13 @@ func (p *Provider) closeDoors(draft *layers.Draft, plan *plan, who forkbox.Owner
 
 // newTree is the directory of one filesystem in a new layer. It looks as that
 // of the base does, unless the archive says otherwise.
-func (p *Provider) newTree(draft *layers.Draft, mount string) (string, error) {
+func (is *images) newTree(draft *layers.Draft, mount string) (string, error) {
 	dir, err := draft.Mount(mount)
 	if err != nil {
 		return "", err
 	}
 	if names, err := os.ReadDir(dir); err == nil && len(names) == 0 {
-		return dir, p.likeBelow(dir, mount, nil)
+		return dir, is.stacks.likeBelow(dir, mount, nil)
 	}
 	return dir, nil
 }
@@ -385,7 +396,7 @@ func (p *Provider) newTree(draft *layers.Draft, mount string) (string, error) {
 // none.
 func (p *plan) filesystem(path string) (on string) {
 	for _, v := range p.views {
-		if below(path, v.Path) && len(v.Path) >= len(on) {
+		if hostmounts.Below(path, v.Path) && len(v.Path) >= len(on) {
 			on = ""
 			if v.Kind == overlaid {
 				on = v.Path
@@ -406,20 +417,20 @@ func nodeOf(path string) (forkbox.Node, error) {
 }
 
 // emptySpool removes what a crash left of archives.
-func (p *Provider) emptySpool() error { return os.RemoveAll(filepath.Join(p.home, "spool")) }
+func (is *images) emptySpool() error { return os.RemoveAll(filepath.Join(is.home, "spool")) }
 
 // CheckDir refuses a directory that cannot be a base: one that its owner may
 // not look into, or that has the store in it.
 func (p *Provider) CheckDir(dir string, who forkbox.Owner) (forkbox.Base, error) {
-	base := forkbox.Base{Kind: "dir", Name: dir, Dir: "/", Foreign: p.foreign(who)}
+	base := forkbox.Base{Kind: "dir", Name: dir, Dir: "/", Foreign: p.images.foreign(who)}
 	var err error
-	base.Root, err = p.checkDir(dir, who)
+	base.Root, err = p.images.checkDir(dir, who)
 	return base, err
 }
 
-func (p *Provider) checkDir(dir string, who forkbox.Owner) (string, error) {
+func (is *images) checkDir(dir string, who forkbox.Owner) (string, error) {
 	const op = "fork the directory"
-	if who.UID != 0 && !p.rootless {
+	if who.UID != 0 && !is.rootless {
 		fd, err := enterAs(dir, who)
 		if err != nil {
 			return "", err
@@ -436,8 +447,8 @@ func (p *Provider) checkDir(dir string, who forkbox.Owner) (string, error) {
 		return "", forkbox.Errorf(forkbox.NotFound, op, "%w", err)
 	case !st.IsDir():
 		return "", forkbox.Errorf(forkbox.Invalid, op, "%s is not a directory", dir)
-	case below(p.home, real), below(real, p.home):
-		return "", forkbox.Errorf(forkbox.Invalid, op, "the store %s lies in it", p.home).
+	case hostmounts.Below(is.home, real), hostmounts.Below(real, is.home):
+		return "", forkbox.Errorf(forkbox.Invalid, op, "the store %s lies in it", is.home).
 			Hint("for a fork of the whole machine: forkbox new")
 	}
 	return real, nil

@@ -344,7 +344,7 @@ func TestAttachFindsInitAndNobodyElse(t *testing.T) {
 	t.Parallel()
 	p, l := lab(t)
 	box := l.Box()
-	listener, err := linux.ListenUnix(p.socket(box.ID))
+	listener, err := linux.ListenUnix(p.builder.socket(box.ID))
 	must(t, err)
 	defer listener.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)

@@ -18,11 +18,13 @@ import (
 	"github.com/forkbox/forkbox/internal/cgroup"
 	"github.com/forkbox/forkbox/internal/linux"
 	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
+	"github.com/forkbox/forkbox/internal/provider/native/fileagent"
 	"github.com/forkbox/forkbox/internal/wire"
 )
 
 // instance is the daemon's end of a running box.
 type instance struct {
+	fileagent.Agents
 	conn    *wire.Conn
 	process *linux.Process
 	socket  string        // init's; removed with the box
@@ -43,27 +45,23 @@ type instance struct {
 	told    bool             // those are all
 	init    *forkbox.Process // as it described itself
 
-	limits    forkbox.Limits            // the box's
-	ownLimits map[string]forkbox.Limits // of execs that have some, by id
-	subs      map[string]*cgroup.Sub    // the groups of execs, by id
-	words     *forkbox.Exit             // how the kernel ended it
-	device    *os.File                  // of a spare: fetched ahead
-	next      *execGroup                // made ahead
-	disbanded bool                      // the box's groups are gone, or going
+	words  *forkbox.Exit // how the kernel ended it
+	device *os.File      // of a spare: fetched ahead
 
-	ahead sync.Mutex // held while the group of an exec is made
-
-	looks   looks
-	callers callers
-	asks    sync.Mutex
-	sockets *linux.Sockets // asks about the box's; nil before the first question
+	enclosure enclosure
+	looks     looks
+	callers   callers
+	asks      sync.Mutex
+	sockets   *linux.Sockets // asks about the box's; nil before the first question
 }
 
 var _ forkbox.Instance = (*instance)(nil)
 
-func newInstance(conn *wire.Conn, process *linux.Process, socket string, group *cgroup.Group, policy forkbox.Policy, later func(func())) *instance {
-	i := &instance{conn: conn, process: process, socket: socket, group: group, done: make(chan struct{}), calls: map[int]chan boxinit.Reply{}, later: later, running: map[string]bool{},
+func newInstance(conn *wire.Conn, process *linux.Process, socket string, group *cgroup.Group, policy forkbox.Policy, fresh bool, later func(func())) *instance {
+	i := &instance{conn: conn, process: process, socket: socket, group: group, fresh: fresh, done: make(chan struct{}), calls: map[int]chan boxinit.Reply{}, later: later, running: map[string]bool{}}
+	i.enclosure = enclosure{group: group, fresh: fresh, done: i.done, runs: i.isRunning,
 		limits: policy.Limits(), ownLimits: map[string]forkbox.Limits{}, subs: map[string]*cgroup.Sub{}}
+	i.Agents = newAgents(i)
 	go i.listen()
 	go i.await()
 	return i
@@ -75,7 +73,7 @@ func (i *instance) await() {
 	_ = i.process.Wait()
 	i.lastWords()
 	if i.group != nil {
-		i.later(i.disband)
+		i.later(i.enclosure.disband)
 	}
 	i.mu.Lock()
 	_ = os.Remove(i.socket)
@@ -119,12 +117,12 @@ func (i *instance) deliver(e boxinit.Exited) {
 	}
 	i.mu.Unlock()
 	if handler != nil {
-		i.judge(e.ID, &e.Exit)
+		i.enclosure.judge(e.ID, &e.Exit)
 		i.ran(e.ID)
 		handler(e.ID, e.Exit, e.Output)
-		i.leaveSoon(e.ID)
+		i.enclosure.leaveSoon(e.ID)
 		_ = i.conn.Send(boxinit.Request{Verb: boxinit.DoAck, ID: e.ID})
-		i.readyNext(e.ID)
+		i.enclosure.readyNext(e.ID)
 	}
 }
 
@@ -175,7 +173,7 @@ func gone(v boxinit.Verb, err error) error {
 var errEnded = errors.New("the box has ended")
 
 // unlessEnded is an error, or that the box has ended: then that is why.
-func (i *instance) unlessEnded(v boxinit.Verb, err error) error {
+func unlessEnded(i *instance, v boxinit.Verb, err error) error {
 	if i.process.Ended() {
 		return gone(v, errEnded)
 	}
@@ -190,7 +188,7 @@ func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, o
 	if i.still.Load() {
 		return forkbox.Errorf(forkbox.Busy, "run "+boxinit.CommandName(spec.Argv), "the box is paused")
 	}
-	args := &boxinit.ExecArgs{ExecSpec: spec, Owner: owner, LogCap: logCap}
+	args := &boxinit.ExecArgs{ExecSpec: spec, Owner: owner, LogCap: logCap, Stream: stdio.Stream}
 	var files []*os.File
 	for n, f := range []*os.File{stdio.In, stdio.Out, stdio.Err, log} {
 		if f != nil {
@@ -202,19 +200,19 @@ func (i *instance) Exec(ctx context.Context, id string, spec forkbox.ExecSpec, o
 		args.Extra = append(args.Extra, number)
 		files = append(files, f)
 	}
-	entry, err := i.into(id, spec.Limits, args)
+	entry, err := i.enclosure.enter(id, spec.Limits, args)
 	if err != nil {
-		return i.unlessEnded(boxinit.DoExec, err)
+		return unlessEnded(i, boxinit.DoExec, err)
 	}
 	if entry != nil {
 		defer entry.Close()
 		files = append(files, entrance(entry)...)
 	}
-	i.remember(id, spec.Limits)
+	i.enclosure.remember(id, spec.Limits)
 	i.runs(id)
 	rep, err := i.call(ctx, boxinit.Request{Verb: boxinit.DoExec, ID: id, Exec: args}, files...)
 	if err != nil {
-		i.leave(id)
+		i.enclosure.leave(id)
 	}
 	if rep.Error != nil { // else who has lost patience does not know
 		i.ran(id)

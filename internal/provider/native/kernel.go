@@ -39,8 +39,8 @@ func masks() []mask {
 // kernel has one of each for every /proc there is, with one mode and one owner,
 // which root in a root daemon's box could set, having the owner's uid. (Without
 // root no box has that uid.) It is looked at for each box, since modules add to it.
-func (p *Provider) lookAtProc(plan *plan) error {
-	if p.rootless {
+func (b *builder) lookAtProc(plan *plan) error {
+	if b.rootless {
 		return nil
 	}
 	entries, err := linux.ProcEntries()

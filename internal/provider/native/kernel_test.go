@@ -106,7 +106,7 @@ func TestADaemonThatSeesOnlyProcessesMakesNoBoxes(t *testing.T) {
 }
 
 func lookAtProcTool([]string) int {
-	err := new(Provider).lookAtProc(&plan{})
+	err := new(builder).lookAtProc(&plan{})
 	fmt.Println(err)
 	var e *forkbox.Error
 	if errors.As(err, &e) {
@@ -119,9 +119,9 @@ func lookAtProcTool([]string) int {
 // else comes after them.
 func TestAllOfProcIsKnown(t *testing.T) {
 	t.Parallel()
-	p := new(Provider)
+	b := new(builder)
 	plan := &plan{}
-	must(t, p.lookAtProc(plan))
+	must(t, b.lookAtProc(plan))
 	known := map[string]bool{}
 	for _, name := range plan.proc {
 		known[name] = true

@@ -7,7 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -15,36 +19,75 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/cgroup"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
+	"github.com/forkbox/forkbox/internal/provider/native/hostmounts"
+	"github.com/forkbox/forkbox/internal/storage/layers"
 	"github.com/forkbox/forkbox/internal/wire"
 )
+
+// builder makes boxes run: it plans one, takes over a spare that is built alike or
+// builds it, and finds again what an earlier daemon built.
+type builder struct {
+	home     string
+	store    *layers.Store
+	log      *slog.Logger
+	mounts   *hostmounts.Table
+	rootless bool
+	program  *os.File // this binary, so that no box can write to it
+	host     host
+	building chan struct{} // a place for each box that may be built at once
+	spares   *spares
+	scenery  *scenery
+	stacks   *stacks
+	governor *governor
+}
+
+func newBuilder(p *Provider, log *slog.Logger) (*builder, error) {
+	b := &builder{home: p.home, store: p.store, log: log, mounts: p.mounts, rootless: p.rootless,
+		scenery: p.scenery, stacks: p.stacks, governor: p.governor, building: make(chan struct{}, runtime.NumCPU())}
+	b.spares = &spares{builder: b, scenery: b.scenery, store: b.store, log: log, home: b.home}
+	for _, dir := range []string{b.rootDir(), b.scenery.veilDir()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, forkbox.Wrap("open the store", err)
+		}
+	}
+	var err error
+	if b.program, err = ownProgram(b.rootless); err != nil {
+		return nil, err
+	}
+	b.host = host{nofile: softLimit(), maxFD: maxFD(), lastCap: linux.LastCapability(), oneLower: !linux.HasLowerdirPlus()}
+	if !b.rootless {
+		b.host.masks = masks()
+	}
+	return b, nil
+}
 
 // buildLimit is how long making a box may take: far more than it ever does,
 // so that a filesystem that hangs fails one box and not the daemon.
 const buildLimit = 20 * time.Second
 
 func (p *Provider) Start(ctx context.Context, box forkbox.Box) (forkbox.Instance, error) {
-	if err := p.canHold(box); err != nil {
+	if err := p.governor.canHold(box); err != nil {
 		return nil, err
 	}
-	plan, err := p.outline(box)
+	plan, err := p.builder.outline(box)
 	if err != nil {
-		return nil, p.explain(err)
+		return nil, p.builder.explain(err)
 	}
-	if err := p.checkShown(plan); err != nil {
+	if err := p.stacks.checkShown(plan); err != nil {
 		return nil, err
 	}
 	defer p.spares.stock(plan)
-	if i := p.adopt(ctx, plan); i != nil {
+	if i := p.builder.adopt(ctx, plan); i != nil {
 		return i, nil
 	}
-	i, err := p.start(ctx, plan)
+	i, err := p.builder.start(ctx, plan)
 	if vanished(err) {
-		i, err = p.again(ctx, box, err)
+		i, err = p.builder.again(ctx, box, err)
 	}
 	if err != nil {
-		return nil, p.explain(err)
+		return nil, p.builder.explain(err)
 	}
 	return i, nil
 }
@@ -56,16 +99,16 @@ const attempts = 10
 // was being built: a stick was pulled, a container ended. On a busy machine that
 // happens again. It gives up with the first error, which is the better one if
 // the host has not changed.
-func (p *Provider) again(ctx context.Context, box forkbox.Box, first error) (*instance, error) {
+func (b *builder) again(ctx context.Context, box forkbox.Box, first error) (*instance, error) {
 	for range attempts {
-		if err := p.mounts.reread(); err != nil {
+		if err := b.mounts.Reread(); err != nil {
 			return nil, first
 		}
-		plan, err := p.outline(box)
+		plan, err := b.outline(box)
 		if err != nil {
 			return nil, first
 		}
-		i, err := p.start(ctx, plan)
+		i, err := b.start(ctx, plan)
 		if err == nil {
 			return i, nil
 		}
@@ -82,19 +125,19 @@ func vanished(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(
 
 // start builds a box from nothing. More at once than there are processors
 // would only be in each other's way.
-func (p *Provider) start(ctx context.Context, plan *plan) (*instance, error) {
+func (b *builder) start(ctx context.Context, plan *plan) (*instance, error) {
 	select {
-	case p.building <- struct{}{}:
-		defer func() { <-p.building }()
+	case b.building <- struct{}{}:
+		defer func() { <-b.building }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	socket := p.socket(plan.box.ID)
-	group, err := p.enclosed(ctx, plan)
+	socket := b.socket(plan.box.ID)
+	group, err := b.governor.enclosed(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
-	process, words, err := p.launch(ctx, plan)
+	process, words, err := b.launch(ctx, plan)
 	wire.CloseAll(plan.enter...)
 	if err != nil {
 		_ = os.Remove(socket)
@@ -114,47 +157,29 @@ func (p *Provider) start(ctx context.Context, plan *plan) (*instance, error) {
 		words.Close()
 		return nil, err
 	}
-	i := newInstance(wire.New(conn), process, socket, group, plan.box.Policy, p.spares.later)
-	i.fresh = true
-	go p.seeOff(i, words)
+	i := newInstance(wire.New(conn), process, socket, group, plan.box.Policy, true, b.spares.later)
+	go b.seeOff(i, words)
 	// A box that is full was given room to start in.
-	if err := p.quota(ctx, plan.box, false); err != nil {
+	if err := b.governor.quota(ctx, plan.box, false); err != nil {
 		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx), 0))
 	}
 	return i, nil
 }
 
-// enclosed makes the box's cgroup, opens the way into it, and limits the disk.
-func (p *Provider) enclosed(ctx context.Context, plan *plan) (*cgroup.Group, error) {
-	if err := p.quota(ctx, plan.box, false); err != nil {
-		return nil, err
-	}
-	group, err := p.group(plan.box)
-	if err != nil || group == nil {
-		return nil, err
-	}
-	entry, err := disowned(group.Init())
-	if err != nil {
-		return nil, errors.Join(err, group.Remove(context.WithoutCancel(ctx)))
-	}
-	plan.enter = entrance(entry)
-	return group, nil
-}
-
 // explain turns what the kernel said into what a person can do about it.
-func (p *Provider) explain(err error) error {
+func (b *builder) explain(err error) error {
 	var step *linux.StepError
 	if !errors.As(err, &step) {
 		return forkbox.Wrap("start the box", err)
 	}
 	e := forkbox.Errorf(forkbox.Internal, "start the box", "%w", step)
 	switch {
-	case p.rootless && errors.Is(step, syscall.EPERM):
+	case b.rootless && errors.Is(step, syscall.EPERM):
 		e.Code = forkbox.Unsupported
 		e.Hint("`forkbox doctor` says what this host does not allow, and how to allow it")
 	case strings.HasPrefix(step.What, "mount overlay"):
 		e.Code = forkbox.Unsupported
-		e.Hint("the store %s may be on a filesystem that overlayfs cannot write to; set FORKBOX_HOME to one that it can (ext4, xfs, btrfs, tmpfs)", p.home)
+		e.Hint("the store %s may be on a filesystem that overlayfs cannot write to; set FORKBOX_HOME to one that it can (ext4, xfs, btrfs, tmpfs)", b.home)
 		e.Hint("`forkbox doctor` tries it")
 	}
 	return e
@@ -165,31 +190,31 @@ const lastWords = 16 << 10
 
 // seeOff looks after what a box leaves when it ends. What init wrote to its
 // stderr, if anything, is logged: it means that init broke.
-func (p *Provider) seeOff(i *instance, words *os.File) {
+func (b *builder) seeOff(i *instance, words *os.File) {
 	defer words.Close()
 	<-i.done
-	if p.rootless {
-		p.store.OpenWork(i.id())
+	if b.rootless {
+		b.store.OpenWork(i.id())
 	}
 	text := make([]byte, lastWords)
 	n, _ := words.ReadAt(text, 0)
 	if said := bytes.Trim(text[:n], "\x00"); len(said) > 0 {
-		p.log.Error("a box's init failed", "box", i.id(), "said", string(said))
+		b.log.Error("a box's init failed", "box", i.id(), "said", string(said))
 	}
 }
 
 // launch forks the child that becomes the box's init.
-func (p *Provider) launch(ctx context.Context, plan *plan) (*linux.Process, *os.File, error) {
-	closeBase, err := p.opened(plan)
+func (b *builder) launch(ctx context.Context, plan *plan) (*linux.Process, *os.File, error) {
+	closeBase, err := b.opened(plan)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer closeBase()
-	if err := p.layers(ctx, plan); err != nil {
+	if err := b.stacks.layers(ctx, plan); err != nil {
 		return nil, nil, err
 	}
-	socket := p.socket(plan.box.ID)
-	if err := p.endStranger(ctx, plan.box); err != nil {
+	socket := b.socket(plan.box.ID)
+	if err := b.endStranger(ctx, plan.box); err != nil {
 		return nil, nil, err
 	}
 	_ = os.Remove(socket) // of an init that was killed
@@ -203,7 +228,7 @@ func (p *Provider) launch(ctx context.Context, plan *plan) (*linux.Process, *os.
 		return nil, nil, err
 	}
 	plan.listener, plan.stderr = int(listener.Fd()), int(words.Fd())
-	process, err := p.fork(plan)
+	process, err := b.fork(plan)
 	if err != nil {
 		words.Close()
 	}
@@ -213,19 +238,19 @@ func (p *Provider) launch(ctx context.Context, plan *plan) (*linux.Process, *os.
 // endStranger ends an init of this box that the ledger does not know, as where
 // an older ledger was put back: two of them would write to the same files, and
 // the daemon would never end the first.
-func (p *Provider) endStranger(ctx context.Context, box forkbox.Box) error {
-	if _, err := os.Lstat(p.socket(box.ID)); err != nil {
+func (b *builder) endStranger(ctx context.Context, box forkbox.Box) error {
+	if _, err := os.Lstat(b.socket(box.ID)); err != nil {
 		return nil // as a rule
 	}
-	stranger, err := p.Attach(ctx, box)
+	stranger, err := b.attach(ctx, box)
 	if err != nil {
 		return nil // it was killed
 	}
 	return stranger.Stop(ctx, 0)
 }
 
-func (p *Provider) fork(plan *plan) (*linux.Process, error) {
-	if err := p.lookAtProc(plan); err != nil {
+func (b *builder) fork(plan *plan) (*linux.Process, error) {
+	if err := b.lookAtProc(plan); err != nil {
 		return nil, err
 	}
 	reached, notify, err := os.Pipe()
@@ -256,7 +281,7 @@ func (p *Provider) fork(plan *plan) (*linux.Process, error) {
 		return nil, err
 	}
 	for _, s := range skipped {
-		p.log.Warn("a filesystem is empty in the box", "box", plan.box.ID, "why", s)
+		b.log.Warn("a filesystem is empty in the box", "box", plan.box.ID, "why", s)
 	}
 	return process, nil
 }
@@ -267,34 +292,34 @@ func resumeChild(w *os.File) error {
 }
 
 // outline decides what the box is made of, without making anything.
-func (p *Provider) outline(box forkbox.Box) (*plan, error) {
-	if err := p.NetSupport(box.Net); err != nil {
+func (b *builder) outline(box forkbox.Box) (*plan, error) {
+	if err := netSupport(box.Net); err != nil {
 		return nil, err
 	}
-	c, err := p.concealment(box)
+	c, err := b.scenery.concealment(box)
 	if err != nil {
 		return nil, err
 	}
 	pl := &plan{
-		root: p.rootDir(), home: p.home, rootless: p.rootless, box: box, concealed: c,
+		root: b.rootDir(), home: b.home, rootless: b.rootless, box: box, concealed: c,
 		upper: map[string]string{}, work: map[string]string{},
-		oneLower: p.host.oneLower, masks: p.host.masks, nofile: p.host.nofile, lastCap: p.host.lastCap, maxFD: p.host.maxFD,
-		program: int(p.program.Fd()),
-		cgroups: p.namespaces(),
-		sysfs:   p.rootless && box.Net != forkbox.NetHost,
+		oneLower: b.host.oneLower, masks: b.host.masks, nofile: b.host.nofile, lastCap: b.host.lastCap, maxFD: b.host.maxFD,
+		program: int(b.program.Fd()),
+		cgroups: b.governor.namespaces(),
+		sysfs:   b.rootless && box.Net != forkbox.NetHost,
 	}
-	if pl.layers, err = p.stack(p.below(box)); err != nil {
+	if pl.layers, err = b.stacks.stack(b.stacks.below(box)); err != nil {
 		return nil, err
 	}
-	pl.views, err = p.views(pl)
+	pl.views, err = b.scenery.views(pl)
 	return pl, err
 }
 
 // opened has the plan's base open, where it has to be, and a mount of it that
 // the box can take into its own namespace. close is called when the box was
 // built, or not.
-func (p *Provider) opened(pl *plan) (closeOpened func(), err error) {
-	base, closeBase, err := p.openBase(pl.box)
+func (b *builder) opened(pl *plan) (closeOpened func(), err error) {
+	base, closeBase, err := b.scenery.openBase(pl.box)
 	pl.base = base
 	if err != nil || base.fd == 0 {
 		return closeBase, err
@@ -306,147 +331,75 @@ func (p *Provider) opened(pl *plan) (closeOpened func(), err error) {
 	return func() { unix.Close(pl.tree); closeBase() }, nil
 }
 
-// views is what the box's root is put together from.
-func (p *Provider) views(pl *plan) ([]view, error) {
-	views, err := p.plainViews(pl)
-	if pl.box.Base.Foreign && !p.rootless {
-		for i := range views {
-			views[i].Attr |= unix.MOUNT_ATTR_NOSUID
-		}
+func (b *builder) attach(ctx context.Context, box forkbox.Box) (*instance, error) {
+	op := "attach to box " + box.Name
+	err := b.greet(box.ID)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, forkbox.Errorf(forkbox.Busy, op, "its init does not answer").
+			Hint("it may be waiting for a filesystem that hangs; try again later")
 	}
-	return views, err
-}
-
-func (p *Provider) plainViews(pl *plan) ([]view, error) {
-	if !pl.onReality() {
-		return []view{{Path: "/"}}, nil
-	}
-	mounts, points, age, err := p.mounts.mounts()
-	for err == nil && p.mounts.moved(pl.concealed.turn) { // a mount came that may show what is hidden
-		if pl.concealed, err = p.concealment(pl.box); err == nil {
-			mounts, points, age, err = p.mounts.mounts()
-		}
+	if errors.Is(err, syscall.EAGAIN) {
+		return nil, forkbox.Errorf(forkbox.Busy, op, "%w", err)
 	}
 	if err != nil {
-		return nil, err
+		_ = os.Remove(b.socket(box.ID))
+		return nil, forkbox.Errorf(forkbox.NotFound, op, "it does not run")
 	}
-	pl.age, pl.pinned = age, pins(mounts, pl.concealed.hidden)
-	if p.rootless {
-		return userViews(mounts, points, pl.concealed.hidden, pl.concealed.veil), nil
+	conn, err := linux.DialUnix(b.socket(box.ID))
+	if err != nil {
+		return nil, forkbox.Errorf(forkbox.NotFound, op, "it has just ended")
 	}
-	return rootViews(mounts, pl.concealed.hidden, pl.concealed.veil), nil
+	process, err := answering(conn)
+	if err != nil {
+		conn.Close()
+		return nil, forkbox.Wrap(op, err)
+	}
+	i := newInstance(wire.New(conn), process, b.socket(box.ID), b.governor.groupOf(process), box.Policy, false, b.spares.later)
+	i.still.Store(box.Paused != "")
+	if box.Paused == "" { // an earlier daemon may have died while it stood still
+		if err := i.Resume(ctx); err != nil {
+			b.log.Error("a box stays frozen", "box", box.ID, "error", err)
+		}
+	}
+	return i, nil
 }
 
-// below are the layers that what a box wrote lies over. One that began as a
-// copy of the topmost lies over the rest, also where that is not yet written
-// down.
-func (p *Provider) below(box forkbox.Box) []string {
-	if len(box.Layers) > 0 && !box.Bare && !p.store.Stacks() && p.store.Origin(box.ID) == box.Layers[0] {
-		return box.Layers[1:]
-	}
-	return box.Layers
-}
+func (b *builder) socket(id string) string { return filepath.Join(b.store.Dir(id), "init.sock") }
 
-// stack finds the directories of layers, by the filesystem they are of.
-func (p *Provider) stack(ids []string) (map[string][]string, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	stack := map[string][]string{}
-	for _, id := range ids {
-		uppers, err := p.store.LayerUppers(id)
-		if err != nil {
-			return nil, err
-		}
-		for _, u := range uppers {
-			stack[u.Mount] = append(stack[u.Mount], u.Dir)
-		}
-	}
-	return stack, nil
-}
+// greetLimit is how long a box's init may take to answer: it may be in the
+// middle of being built, by a child of a daemon that is no more.
+const greetLimit = 10 * time.Second
 
-// layers makes what the overlays consist of: the veil, and the directories
-// that the box's changes go to.
-func (p *Provider) layers(ctx context.Context, pl *plan) error {
-	pl.veil = pl.concealed.lay(pl.box, p.trusted)
-	if p.rootless && pl.onReality() {
-		if err := p.layer(ctx, pl, "/"); err != nil {
-			return err
-		}
-	}
-	for _, v := range pl.views {
-		if v.Kind != overlaid {
-			continue
-		}
-		if err := p.layer(ctx, pl, v.Path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// layer makes the upper and work directory for one filesystem. The upper
-// starts with the attributes of the directory it covers, a layer's or the
-// base's: the overlay's root shows them.
-func (p *Provider) layer(ctx context.Context, pl *plan, mount string) error {
-	upper, made, err := p.store.NewUpper(pl.box.ID, mount)
-	if err == nil && made {
-		if err = p.likeBelow(upper, pl.real(mount), pl.layers[mount]); err != nil {
-			_ = os.Remove(upper) // the next attempt begins as this one did
-		}
-	}
+// greet waits until the box's init answers. Only then does the kernel name
+// init, and not the daemon that made the socket, as the peer of a connection.
+func (b *builder) greet(id string) error {
+	c, err := linux.DialUnix(b.socket(id))
 	if err != nil {
 		return err
 	}
-	work, err := p.store.FreshWork(ctx, pl.box.ID, mount)
-	pl.upper[mount], pl.work[mount] = upper, work
+	conn := wire.New(c)
+	defer conn.Close()
+	_ = c.SetDeadline(time.Now().Add(greetLimit))
+	if err := conn.Send(boxinit.Request{Verb: boxinit.DoList}); err != nil {
+		return err
+	}
+	var rep boxinit.Reply
+	files, err := conn.Recv(&rep)
+	wire.CloseAll(files...)
 	return err
 }
 
-// likeBelow has the root of a new upper look like what it covers: the topmost
-// layer or, where there is none, the base. What a box set of extended attributes is
-// carried along; those of the base are not shown in boxes at all.
-func (p *Provider) likeBelow(dir, base string, layers []string) error {
-	if len(layers) > 0 {
-		base = layers[0]
-		if err := p.likeXattrs(dir, base); err != nil {
-			return err
-		}
+// answering holds the process that listens at the other end.
+func answering(conn *net.UnixConn) (*linux.Process, error) {
+	pid, err := linux.PeerPID(conn)
+	if err != nil {
+		return nil, err
 	}
-	var st unix.Stat_t
-	if err := unix.Stat(base, &st); err != nil {
-		return &os.PathError{Op: "look at", Path: base, Err: err}
+	process, err := linux.Find(pid)
+	if err != nil {
+		return nil, fmt.Errorf("its init (pid %d): %w", pid, err)
 	}
-	if !p.rootless {
-		if err := os.Chown(dir, int(st.Uid), int(st.Gid)); err != nil {
-			return err
-		}
-	}
-	if err := unix.Chmod(dir, st.Mode&0o7777); err != nil {
-		return &os.PathError{Op: "set the mode of", Path: dir, Err: err}
-	}
-	return nil
+	return process, nil
 }
 
-// likeXattrs copies extended attributes but for overlayfs's own.
-func (p *Provider) likeXattrs(dir, from string) error {
-	names := make([]byte, 64<<10)
-	n, err := unix.Llistxattr(from, names)
-	if err != nil || n == 0 {
-		return nil // a filesystem without any
-	}
-	for _, name := range strings.Split(strings.TrimRight(string(names[:n]), "\x00"), "\x00") {
-		if strings.HasPrefix(name, p.xattrPrefix()) {
-			continue
-		}
-		value := make([]byte, 64<<10)
-		n, err := unix.Lgetxattr(from, name, value)
-		if err == nil {
-			err = unix.Lsetxattr(dir, name, value[:n], 0)
-		}
-		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EOPNOTSUPP) {
-			return err
-		}
-	}
-	return nil
-}
+func (b *builder) rootDir() string { return filepath.Join(b.home, "mnt", "root") }

@@ -154,7 +154,7 @@ func TestStats(t *testing.T) {
 	providertest.Eventually(t, "processors are used", func() bool {
 		s, err := r.Instance.(forkbox.Governed).Stats(context.Background())
 		must(t, err)
-		return s.CPU > 20*time.Millisecond && s.Memory > 0 && s.Pids >= 2 && !s.Time.IsZero() && (p.groups == nil || s.MemoryPeak > 0)
+		return s.CPU > 20*time.Millisecond && s.Memory > 0 && s.Pids >= 2 && !s.Time.IsZero() && (p.governor.groups == nil || s.MemoryPeak > 0)
 	})
 }
 
@@ -220,7 +220,7 @@ func TestNextDaemonFindsTheGroups(t *testing.T) {
 	r := l.Start(box)
 	first := r.Instance.(*instance)
 	if first.group == nil {
-		t.Skip("no cgroups here: ", p.noGroups)
+		t.Skip("no cgroups here: ", p.governor.noGroups)
 	}
 	first.conn.Close() // as if the daemon had died
 	again := l.Attach(box)
@@ -257,19 +257,19 @@ func TestLimitChangesWhatRuns(t *testing.T) {
 func TestPromise5LimitsThatCannotBeHeld(t *testing.T) {
 	t.Parallel()
 	p, l := lab(t)
-	groups, why := p.groups, p.noGroups
-	t.Cleanup(func() { p.groups, p.noGroups = groups, why })
+	groups, why := p.governor.groups, p.governor.noGroups
+	t.Cleanup(func() { p.governor.groups, p.governor.noGroups = groups, why })
 	box := l.Box(func(b *forkbox.Box) {
 		b.Policy = forkbox.Policy{forkbox.Memory: {Value: 64 << 20, From: "box", How: forkbox.Enforced}}
 	})
-	p.groups, p.noGroups = nil, forkbox.Errorf(forkbox.Unsupported, "make cgroups", "a test says so")
+	p.governor.groups, p.governor.noGroups = nil, forkbox.Errorf(forkbox.Unsupported, "make cgroups", "a test says so")
 	if _, err := p.Start(context.Background(), box); forkbox.CodeOf(err) != forkbox.Unsupported {
 		t.Errorf("%v", err)
 	}
 	if err := p.Limit(context.Background(), box, nil); forkbox.CodeOf(err) != forkbox.Unsupported {
 		t.Errorf("%v", err)
 	}
-	if _, err := os.Stat(p.socket(box.ID)); err == nil {
+	if _, err := os.Stat(p.builder.socket(box.ID)); err == nil {
 		t.Error("something was started")
 	}
 }

@@ -75,9 +75,9 @@ func dropSpare(t testing.TB, p *Provider) {
 // planFor is the plan of a box with its directories made.
 func planFor(t testing.TB, p *Provider, box forkbox.Box) *plan {
 	t.Helper()
-	plan, err := p.outline(box)
+	plan, err := p.builder.outline(box)
 	must(t, err)
-	must(t, p.layers(context.Background(), plan))
+	must(t, p.stacks.layers(context.Background(), plan))
 	return plan
 }
 
@@ -90,7 +90,7 @@ func fixtureOf(t testing.TB, p *Provider) providertest.Fixture {
 	return providertest.Fixture{
 		Provider:  p,
 		Owner:     owner(),
-		Traits:    providertest.Traits{TTY: true, Signals: true, Attach: true, OtherUsers: root, Network: true, Changes: true},
+		Traits:    providertest.Traits{TTY: true, Signals: true, Attach: true, OtherUsers: root, Network: true, Changes: true, Streams: true},
 		LogFile:   func(box, exec string) *os.File { return logFile(t, p, box, exec) },
 		ReadLog:   func(box, exec string) []forkbox.LogRecord { return readLog(t, p, box, exec) },
 		Crash:     crasher(p),

@@ -26,7 +26,9 @@ var _ forkbox.Networked = (*instance)(nil)
 const nameserver = "198.18.0.1"
 
 // CanGate says why boxes on this host cannot have a gate, if so.
-func (p *Provider) CanGate() error {
+func (p *Provider) CanGate() error { return canGate() }
+
+func canGate() error {
 	const op = "give the box a network"
 	fd, err := unix.Open(linux.TUNPath, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err == nil {
@@ -44,12 +46,14 @@ func (p *Provider) CanGate() error {
 }
 
 // NetSupport fails closed: what network a box is to have is what it gets.
-func (p *Provider) NetSupport(n forkbox.Net) error {
+func (p *Provider) NetSupport(n forkbox.Net) error { return netSupport(n) }
+
+func netSupport(n forkbox.Net) error {
 	switch n {
 	case forkbox.NetNone, forkbox.NetHost:
 		return nil
 	case forkbox.NetPolicy:
-		return p.CanGate()
+		return canGate()
 	}
 	return forkbox.Errorf(forkbox.Unsupported, "start the box", "there is no network %q", n).
 		Hint("it is none, policy or host")
@@ -152,26 +156,26 @@ const resolvFile = "/etc/resolv.conf"
 
 // ownFiles are those that a box has instead of reality's: with its name in them,
 // and for its gate. They are what [concealment.lay] writes.
-func (p *Provider) ownFiles(box forkbox.Box) []string {
+func (sc *scenery) ownFiles(box forkbox.Box) []string {
 	paths := []string{"/etc/hostname", "/etc/hosts"}
 	if box.Net == forkbox.NetPolicy {
 		paths = append(paths, resolvFile)
 	}
-	return slices.AppendSeq(paths, maps.Keys(p.trusted(box.Network.CA)))
+	return slices.AppendSeq(paths, maps.Keys(sc.trusted(box.Network.CA)))
 }
 
 // trusted is the files that make programs trust the gate, those of the last
 // certificate remembered.
-func (p *Provider) trusted(ca string) map[string][]byte {
-	if ca == "" || p.trust == nil {
+func (sc *scenery) trusted(ca string) map[string][]byte {
+	if ca == "" || sc.trust == nil {
 		return nil
 	}
-	p.veils.mu.Lock()
-	defer p.veils.mu.Unlock()
-	if p.veils.ca != ca {
-		p.veils.ca, p.veils.trust = ca, p.trust(ca)
+	sc.veils.mu.Lock()
+	defer sc.veils.mu.Unlock()
+	if sc.veils.ca != ca {
+		sc.veils.ca, sc.veils.trust = ca, sc.trust(ca)
 	}
-	return p.veils.trust
+	return sc.veils.trust
 }
 
 // resolvConf has names resolved by the gate, with the host's own search list

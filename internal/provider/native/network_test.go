@@ -187,12 +187,12 @@ func echoTool(args []string) int {
 		time.Sleep(20 * time.Millisecond)
 	}
 	conn, err := l.Accept()
+	l.Close() // before the echo, so that the next connection cannot reach this listener
 	if err != nil {
 		return 1
 	}
 	_, _ = io.Copy(conn, conn)
 	conn.Close()
-	l.Close()
 	return 0
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/moby/sys/mountinfo"
+
+	"github.com/forkbox/forkbox/internal/provider/native/hostmounts"
 )
 
 // A box holds the filesystems that the host had mounted when it was started:
@@ -21,10 +23,10 @@ import (
 // pins is that argument: a line "MAJOR:MINOR POINT" for each mount. The kernel
 // gives the number of a mount to another as soon as it is free; that of a device
 // is taken for as long as the box holds the filesystem.
-func pins(mounts []mount, hidden []string) string {
+func pins(mounts []hostmounts.Mount, hidden []string) string {
 	var b strings.Builder
 	for _, m := range mounts {
-		if m.Point == "/" || below(m.Point, hidden...) || strings.Contains(m.Point, "\n") {
+		if m.Point == "/" || hostmounts.Below(m.Point, hidden...) || strings.Contains(m.Point, "\n") {
 			continue
 		}
 		b.WriteString(pin(m.Dev[0], m.Dev[1], m.Point))

@@ -49,7 +49,7 @@ func TestSpareDoesNotShowWhatABoxHides(t *testing.T) {
 	t.Parallel()
 	home := providertest.Tree(t, secretFiles)
 	p, l := lab(t)
-	usual, err := p.outline(l.Box())
+	usual, err := p.builder.outline(l.Box())
 	must(t, err)
 	p.spares.stock(usual)
 	p.spares.stock(usual)
@@ -61,9 +61,9 @@ func TestSpareDoesNotShowWhatABoxHides(t *testing.T) {
 	// Sockets and files in /tmp come and go, and are hidden too.
 	same := l.Box(func(b *forkbox.Box) { b.Places = []string{"HOME=" + b.Owner.Home} })
 	providertest.Eventually(t, "a spare does for a box that hides the same", func() bool {
-		plain, err := p.outline(l.Box())
+		plain, err := p.builder.outline(l.Box())
 		must(t, err)
-		named, err := p.outline(same)
+		named, err := p.builder.outline(same)
 		must(t, err)
 		return plain.key() == named.key()
 	})

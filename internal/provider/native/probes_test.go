@@ -44,7 +44,7 @@ func TestPromise8NamespacesWithinABoxGetNowhere(t *testing.T) {
 			t.Errorf("%s: a box got at %q", what, got)
 		}
 	}
-	if p.namespaces() {
+	if p.governor.namespaces() {
 		return
 	}
 	raised := nested("echo 5 >/proc/sys/user/max_cgroup_namespaces; unshare -C true && echo made one; unshare -UrC true && echo made one")

@@ -210,6 +210,9 @@ func initFiles() error {
 		if err != nil || strings.HasPrefix(target, "anon_inode:") || strings.HasPrefix(target, "/memfd:") || strings.HasSuffix(target, ".log") || target == "/dev/null" || strings.HasPrefix(target, "/dev/pts") {
 			continue
 		}
+		if own, err := os.Stat("/proc/1/exe"); err == nil && os.SameFile(st, own) && openFor(unix.O_WRONLY, fd) != nil {
+			continue // its program, which it starts the agent of files from: on a mount that is read-only, as /proc/1/exe is
+		}
 		if target == "/proc/1/oom_score_adj" { // init's own, which who asks by that name gets as well
 			continue
 		}

@@ -99,8 +99,9 @@ func leakAfterFailedStart(t *testing.T) {
 	p, l := lab(t)
 	box := l.Box()
 	before := storeFiles(t, p.home)
-	broken := *p
-	broken.program = os.NewFile(^uintptr(0), "no program")
+	broken, builder := *p, *p.builder
+	broken.builder = &builder
+	builder.program = os.NewFile(^uintptr(0), "no program")
 	if _, err := (&broken).Start(context.Background(), box); err == nil {
 		t.Fatal("it started without a program")
 	}

@@ -67,7 +67,7 @@ func TestTheWayIntoAGroupIsNobodysInABox(t *testing.T) {
 	if i.group == nil || !root {
 		return // without cgroups of its own, or where no process may look into init
 	}
-	g, err := i.newExecGroup("77", nil)
+	g, err := i.enclosure.newExecGroup("77", nil)
 	must(t, err)
 	defer func() { g.entry.Close(); must(t, g.sub.Remove()) }()
 	for _, f := range entrance(g.entry) {

@@ -28,7 +28,7 @@ type rebasing struct {
 // of reality were moved. own are its layers that nothing else has: no other is
 // touched. id tells rebases apart: the same one can be repeated.
 func (p *Provider) Rebase(ctx context.Context, box forkbox.Box, id string, moves []forkbox.Move, own []string) error {
-	src, done, err := p.source(box)
+	src, done, err := p.stacks.source(box)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (p *Provider) Rebase(ctx context.Context, box forkbox.Box, id string, moves
 	file := filepath.Join(p.store.Dir(box.ID), "rebase.json")
 	plan, err := readRebasing(file)
 	if err != nil || plan.ID != id || !slices.Equal(plan.Layers, box.Layers) {
-		redirects, err := p.planRebase(ctx, src, moves, own)
+		redirects, err := p.stacks.planRebase(ctx, src, moves, own)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (p *Provider) Rebase(ctx context.Context, box forkbox.Box, id string, moves
 
 // HasMoved says whether the layers of a box have made all of these moves.
 func (p *Provider) HasMoved(ctx context.Context, box forkbox.Box, moves []forkbox.Move) (bool, error) {
-	src, done, err := p.source(box)
+	src, done, err := p.stacks.source(box)
 	if err != nil {
 		return false, err
 	}
@@ -67,13 +67,13 @@ func readRebasing(file string) (plan rebasing, err error) {
 }
 
 // planRebase finds what has to be rewritten.
-func (p *Provider) planRebase(ctx context.Context, src change.Source, moves []forkbox.Move, own []string) ([]change.Redirect, error) {
+func (st *stacks) planRebase(ctx context.Context, src change.Source, moves []forkbox.Move, own []string) ([]change.Redirect, error) {
 	redirects, err := change.Rebase(ctx, src, moves)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range redirects {
-		if r.Layer != "" && !p.isOf(r, own) {
+		if r.Layer != "" && !st.isOf(r, own) {
 			return nil, forkbox.Errorf(forkbox.Unsupported, "rebase the box", "%q is in a layer that others have as well", r.Path).
 				Hint("flatten the layers of the box first")
 		}
@@ -82,8 +82,8 @@ func (p *Provider) planRebase(ctx context.Context, src change.Source, moves []fo
 }
 
 // isOf says whether a redirect is in one of the layers.
-func (p *Provider) isOf(r change.Redirect, layers []string) bool {
-	return slices.ContainsFunc(layers, func(l string) bool { return strings.HasPrefix(r.Layer, p.store.Layer(l)+"/") })
+func (st *stacks) isOf(r change.Redirect, layers []string) bool {
+	return slices.ContainsFunc(layers, func(l string) bool { return strings.HasPrefix(r.Layer, st.store.Layer(l)+"/") })
 }
 
 func (plan rebasing) write(file string) error {

@@ -10,21 +10,20 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/provider/native/hostmounts"
 	"github.com/forkbox/forkbox/internal/storage/change"
 	"github.com/forkbox/forkbox/internal/storage/layers"
 )
 
 // Blank says whether a box has written nothing over its layers.
 func (p *Provider) Blank(_ context.Context, box forkbox.Box) (bool, error) {
-	uppers, err := p.uppers(box)
+	uppers, err := p.stacks.uppers(box)
 	if err != nil {
 		return false, err
 	}
 	for _, u := range uppers {
-		if u.Dir == "" || p.bare(box, u.Mount) && onlyStubs(u.Dir) == nil {
+		if u.Dir == "" || p.stacks.bare(box, u.Mount) && onlyStubs(u.Dir) == nil {
 			continue
 		}
 		covered := filepath.Join("/", box.Base.Root, u.Mount)
@@ -32,26 +31,11 @@ func (p *Provider) Blank(_ context.Context, box forkbox.Box) (bool, error) {
 			covered = u.Layers[0]
 		}
 		empty, err := change.Empty(u.Dir)
-		if err != nil || !empty || !p.looksLike(u.Dir, covered) {
+		if err != nil || !empty || !p.stacks.looksLike(u.Dir, covered) {
 			return false, err
 		}
 	}
 	return true, nil
-}
-
-// bare says whether the filesystem at mount is the root directory of an
-// unprivileged box, which is not reality's.
-func (p *Provider) bare(box forkbox.Box, mount string) bool {
-	return p.rootless && box.Base.IsReality() && mount == "/"
-}
-
-// looksLike says whether the root of an upper still is as it was made.
-func (p *Provider) looksLike(dir, covered string) bool {
-	var a, b unix.Stat_t
-	if unix.Stat(dir, &a) != nil || unix.Stat(covered, &b) != nil {
-		return false
-	}
-	return a.Mode == b.Mode && (p.rootless || a.Uid == b.Uid && a.Gid == b.Gid)
 }
 
 // Stacks says whether boxes lie over their layers, or begin as copies of them.
@@ -104,13 +88,13 @@ func (p *Provider) Settle(ctx context.Context, box forkbox.Box) ([]string, error
 	if p.store.Stacks() || len(box.Layers) == 0 {
 		return box.Layers, nil
 	}
-	if layers := p.below(box); len(layers) < len(box.Layers) {
+	if layers := p.stacks.below(box); len(layers) < len(box.Layers) {
 		return layers, nil // done, and not yet written down
 	}
 	if _, err := os.Lstat(p.store.Top(box.ID)); !errors.Is(err, os.ErrNotExist) {
 		return box.Layers, err
 	}
-	if plan, err := p.outline(box); err != nil || p.spares.has(plan.key()) {
+	if plan, err := p.builder.outline(box); err != nil || p.spares.has(plan.key()) {
 		return box.Layers, err // one that is ready lies over them
 	}
 	if err := p.store.Clone(ctx, box.Layers[0], box.ID); err != nil {
@@ -129,16 +113,16 @@ func (p *Provider) RemoveLayer(ctx context.Context, layer string) error {
 
 // Flatten makes one layer that shows what a stack of them shows.
 func (p *Provider) Flatten(ctx context.Context, stack []string, into string) error {
-	return p.flatten(ctx, stack, into, change.Flattening{XattrPrefix: p.xattrPrefix()}, openBase{})
+	return p.stacks.flatten(ctx, stack, into, change.Flattening{XattrPrefix: p.stacks.xattrPrefix()}, openBase{})
 }
 
 // flatten does so for each filesystem that the layers are of.
-func (p *Provider) flatten(ctx context.Context, stack []string, into string, how change.Flattening, base openBase) error {
-	by, err := p.stack(stack)
+func (st *stacks) flatten(ctx context.Context, stack []string, into string, how change.Flattening, base openBase) error {
+	by, err := st.stack(stack)
 	if err != nil {
 		return err
 	}
-	draft, err := p.store.NewLayer(ctx, into)
+	draft, err := st.store.NewLayer(ctx, into)
 	if err != nil {
 		return err
 	}
@@ -162,7 +146,7 @@ func (p *Provider) flatten(ctx context.Context, stack []string, into string, how
 // within are the paths that lie on a filesystem, from its root.
 func within(paths []string, mount string) (list []string) {
 	for _, path := range paths {
-		if below(path, mount) {
+		if hostmounts.Below(path, mount) {
 			list = append(list, "/"+strings.Trim(strings.TrimPrefix(path, mount), "/"))
 		}
 	}
@@ -177,13 +161,13 @@ func (p *Provider) Storage() (name, why string) { return p.store.Driver() }
 func (p *Provider) Look(ctx context.Context, box forkbox.Box) (root *os.File, done func(), err error) {
 	s, _, err := p.spares.raise(box)
 	for range attempts {
-		if !vanished(err) || ctx.Err() != nil || p.mounts.reread() != nil {
+		if !vanished(err) || ctx.Err() != nil || p.mounts.Reread() != nil {
 			break
 		}
 		s, _, err = p.spares.raise(box)
 	}
 	if err != nil {
-		return nil, nil, p.explain(err)
+		return nil, nil, p.builder.explain(err)
 	}
 	if root, err = s.instance.Root(); err != nil {
 		p.spares.drop(s)

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/layers"
 )
 
 // spares keeps some boxes ready ahead while boxes are being made in quick
@@ -24,7 +26,11 @@ import (
 //
 // A spare is no box: it is not in the ledger and holds no user's data.
 type spares struct {
-	provider *Provider
+	builder *builder
+	scenery *scenery
+	store   *layers.Store
+	log     *slog.Logger
+	home    string
 
 	mu     sync.Mutex
 	ready  []*spare
@@ -93,17 +99,17 @@ func (s *spares) has(key string) bool {
 
 // build makes a spare.
 func (s *spares) build(like forkbox.Box) (*spare, error) {
-	s.provider.veils.ageing() // now there is time; the box that takes the spare has none
+	s.scenery.ageVeils() // now there is time; the box that takes the spare has none
 	made, plan, err := s.raise(like)
 	if err != nil {
 		return nil, err
 	}
-	err = s.provider.unmoved(plan)
+	err = s.builder.unmoved(plan)
 	if err == nil && plan.gated() {
 		err = made.instance.readyDevice(context.Background())
 	}
 	if err == nil {
-		err = made.instance.readyFirst()
+		err = made.instance.enclosure.readyFirst()
 	}
 	if err != nil {
 		s.drop(made)
@@ -118,16 +124,16 @@ func (s *spares) raise(like forkbox.Box) (*spare, *plan, error) {
 	rand.Read(random[:])
 	like.ID, like.Name = sparePrefix+hex.EncodeToString(random[:]), "spare"
 	like.Policy = onlyGrouped(like.Policy)
-	p, ctx := s.provider, context.Background()
-	plan, err := p.outline(like)
+	b, ctx := s.builder, context.Background()
+	plan, err := b.outline(like)
 	if err != nil {
 		return nil, nil, err
 	}
 	plan.spare = true
-	if err := p.store.Create(ctx, like.ID); err != nil {
+	if err := b.store.Create(ctx, like.ID); err != nil {
 		return nil, nil, err
 	}
-	i, err := p.start(ctx, plan)
+	i, err := b.start(ctx, plan)
 	if err == nil {
 		_, err = i.Processes(ctx) // until it answers it is not ready
 	}
@@ -141,11 +147,11 @@ func (s *spares) raise(like forkbox.Box) (*spare, *plan, error) {
 
 // unmoved is an error when mounts came or went while a spare was built: it may
 // show what is not there any more.
-func (p *Provider) unmoved(plan *plan) error {
+func (b *builder) unmoved(plan *plan) error {
 	if !plan.onReality() {
 		return nil
 	}
-	_, _, age, err := p.mounts.mounts()
+	_, _, age, err := b.mounts.Mounts()
 	if err == nil && age != plan.age {
 		err = errors.New("the host's mounts have changed")
 	}
@@ -168,20 +174,20 @@ func (s *spares) drop(old *spare) {
 	if old.instance != nil {
 		_ = old.instance.Stop(ctx, 0)
 	}
-	_ = s.provider.store.Remove(ctx, old.id)
+	_ = s.store.Remove(ctx, old.id)
 }
 
 // clear removes the spares of an earlier daemon.
 func (s *spares) clear(ctx context.Context) error {
-	ids, err := s.provider.store.List()
+	ids, err := s.store.List()
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
 		if strings.HasPrefix(id, sparePrefix) {
 			old := &spare{id: id}
-			if i, err := s.provider.Attach(ctx, forkbox.Box{ID: id}); err == nil {
-				old.instance = i.(*instance)
+			if i, err := s.builder.attach(ctx, forkbox.Box{ID: id}); err == nil {
+				old.instance = i
 			}
 			s.drop(old)
 		}
@@ -209,10 +215,5 @@ func (p *Provider) Close() error {
 	s.mu.Unlock()
 	s.work.Wait()
 	p.DropSpares()
-	if p.groups == nil {
-		return nil
-	}
-	// What was still busy when this daemon began, a spare that another one was
-	// making when it was killed, has ended by now.
-	return errors.Join(p.groups.Sweep(), p.groups.Close())
+	return p.governor.close()
 }

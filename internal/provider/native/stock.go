@@ -90,7 +90,7 @@ func (s *spares) make(last begun) {
 	defer s.mu.Unlock()
 	s.making = false
 	if err != nil {
-		s.provider.log.Debug("no spare box", "why", err)
+		s.log.Debug("no spare box", "why", err)
 		s.lookAgain(succession) // the next box may have more luck
 		return
 	}
@@ -104,7 +104,7 @@ func (s *spares) afford(like forkbox.Box) (*spare, error) {
 	s.mu.Lock()
 	n := int64(s.passing("") + 1)
 	s.mu.Unlock()
-	if load, err := hostload.Read(s.provider.home); err != nil || load.MemAvailable < n*spareMemory {
+	if load, err := hostload.Read(s.home); err != nil || load.MemAvailable < n*spareMemory {
 		return nil, fmt.Errorf("%d bytes of memory are too few (%w)", load.MemAvailable, err)
 	}
 	return s.build(like)

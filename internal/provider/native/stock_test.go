@@ -53,7 +53,7 @@ func TestManySpares(t *testing.T) {
 	t.Parallel()
 	p, l := lab(t)
 	const n = 4
-	plan, err := p.outline(l.Box())
+	plan, err := p.builder.outline(l.Box())
 	must(t, err)
 	for range n {
 		p.spares.stock(plan)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/provider/native/hostmounts"
 	"github.com/forkbox/forkbox/internal/storage/change"
 )
 
@@ -16,7 +17,7 @@ import (
 // look-up for each, so it errs: what the box put back as it was, and what lies in
 // a directory that it moved, count as touched or not without a closer look.
 func (p *Provider) Touches(box forkbox.Box) func(path string) bool {
-	uppers, err := p.uppers(box)
+	uppers, err := p.stacks.uppers(box)
 	return func(path string) bool {
 		on := innermost(uppers, path)
 		return err == nil && on != nil && inUpper(*on, path)
@@ -38,7 +39,7 @@ func inUpper(on change.Upper, path string) bool {
 // Written is where a box can differ from what it lies over, which need not be
 // reality: the box may be given with some of its layers only.
 func (p *Provider) Written(ctx context.Context, box forkbox.Box) (*change.Paths, error) {
-	src, done, err := p.source(box)
+	src, done, err := p.stacks.source(box)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (p *Provider) Written(ctx context.Context, box forkbox.Box) (*change.Paths,
 // innermost is the filesystem that a path lies on.
 func innermost(uppers []change.Upper, path string) (on *change.Upper) {
 	for i, u := range uppers {
-		if below(path, u.Mount) && (on == nil || len(u.Mount) > len(on.Mount)) {
+		if hostmounts.Below(path, u.Mount) && (on == nil || len(u.Mount) > len(on.Mount)) {
 			on = &uppers[i]
 		}
 	}

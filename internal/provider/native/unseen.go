@@ -16,8 +16,8 @@ import (
 // no more, these are other directories, and what lies in the upper of one that is
 // not among them is not shown. The box would go on from what reality has, and what
 // is written then be hidden in turn.
-func (p *Provider) checkShown(pl *plan) error {
-	if !p.rootless || !pl.onReality() || pl.box.Dir == "" {
+func (st *stacks) checkShown(pl *plan) error {
+	if !st.rootless || !pl.onReality() || pl.box.Dir == "" {
 		return nil
 	}
 	shown := map[string]bool{"/": true} // the root that the others are mounted in
@@ -29,7 +29,7 @@ func (p *Provider) checkShown(pl *plan) error {
 	hidden := func(mount, dir string) bool {
 		return !shown[mount] && hasWork(mount, dir, pl.box.Dir)
 	}
-	uppers, err := p.store.Uppers(pl.box.ID)
+	uppers, err := st.store.Uppers(pl.box.ID)
 	if err != nil && forkbox.CodeOf(err) != forkbox.NotFound {
 		return err
 	}

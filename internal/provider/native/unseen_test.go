@@ -16,7 +16,7 @@ import (
 func TestPromise6ABoxThatWouldNotShowItsWorkIsRefused(t *testing.T) {
 	store, err := layers.Open(t.TempDir())
 	must(t, err)
-	p := &Provider{store: store, rootless: true}
+	files := &stacks{store: store, rootless: true}
 	box := forkbox.Box{ID: "0123456789ab", Name: "one", Dir: "/data/ws"}
 	must(t, store.Create(t.Context(), box.ID))
 	write := func(mount, name string) {
@@ -31,7 +31,7 @@ func TestPromise6ABoxThatWouldNotShowItsWorkIsRefused(t *testing.T) {
 		for _, path := range overlays {
 			plan.views = append(plan.views, view{Path: path})
 		}
-		return p.checkShown(plan)
+		return files.checkShown(plan)
 	}
 	must(t, start("/data/ws", "/tmp")) // it wrote nothing yet
 	write("/data", "other/f")
@@ -48,6 +48,6 @@ func TestPromise6ABoxThatWouldNotShowItsWorkIsRefused(t *testing.T) {
 	if err := start("/data"); forkbox.CodeOf(err) != forkbox.Conflict {
 		t.Errorf("it is mounted there no more: %v", err)
 	}
-	p.rootless = false
+	files.rootless = false
 	must(t, start("/data")) // root's overlays are of whole filesystems
 }

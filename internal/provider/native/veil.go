@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/provider/native/hostmounts"
 )
 
 // A veil is what lies between reality and a box: two small layers of an
@@ -285,7 +286,7 @@ func liveSockets() []string {
 	for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
 		_, path, ok := strings.Cut(lines.Text(), " /")
 		// Some are bound through /proc/self/fd, as ours are: not a place.
-		if path = "/" + path; !ok || seen[path] || below(path, "/proc") {
+		if path = "/" + path; !ok || seen[path] || hostmounts.Below(path, "/proc") {
 			continue
 		}
 		seen[path] = true

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/provider/native/hostmounts"
 )
 
 // view is one thing to put into a box's root.
@@ -34,10 +36,10 @@ const (
 
 // rootViews is what a box of a root daemon consists of: / and every other
 // filesystem, whole.
-func rootViews(mounts []mount, hidden []string, veil *veil) []view {
+func rootViews(mounts []hostmounts.Mount, hidden []string, veil *veil) []view {
 	views := []view{{Path: "/"}}
 	for _, m := range mounts {
-		if m.Point == "/" || below(m.Point, hidden...) {
+		if m.Point == "/" || hostmounts.Below(m.Point, hidden...) {
 			continue
 		}
 		views = append(views, mounted(m, veil))
@@ -48,7 +50,7 @@ func rootViews(mounts []mount, hidden []string, veil *veil) []view {
 // mounted is the view of a mount. One that is read-only in reality is seen
 // through an overlay as well: a unix socket or a pipe in it would be the host's
 // if it was bound; through an overlay no process of the host is behind it.
-func mounted(m mount, veil *veil) view {
+func mounted(m hostmounts.Mount, veil *veil) view {
 	v := view{Path: m.Point, Attr: m.Attr, May: unruly(m.FSType)}
 	switch {
 	case m.File, flat(m.FSType):
@@ -82,8 +84,8 @@ func unruly(fstype string) bool {
 // userViews is what a box of an unprivileged daemon consists of. In a user
 // namespace overlayfs refuses a lower directory that has mounts below it, so
 // those are descended into.
-func userViews(mounts []mount, points, hidden []string, veil *veil) []view {
-	w := &walker{points: points, hidden: hidden, veil: veil, mounts: map[string]mount{}}
+func userViews(mounts []hostmounts.Mount, points, hidden []string, veil *veil) []view {
+	w := &walker{points: points, hidden: hidden, veil: veil, mounts: map[string]hostmounts.Mount{}}
 	for _, m := range mounts {
 		w.mounts[m.Point] = m
 	}
@@ -92,8 +94,8 @@ func userViews(mounts []mount, points, hidden []string, veil *veil) []view {
 }
 
 type walker struct {
-	points []string         // every mount point on the host
-	mounts map[string]mount // those of real filesystems
+	points []string                    // every mount point on the host
+	mounts map[string]hostmounts.Mount // those of real filesystems
 	hidden []string
 	veil   *veil
 	views  []view
@@ -104,7 +106,7 @@ func (w *walker) descend(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
-		if !below(path, w.hidden...) && !strings.HasPrefix(entry.Name(), ".forkbox-") { // an apply is at work there
+		if !hostmounts.Below(path, w.hidden...) && !strings.HasPrefix(entry.Name(), ".forkbox-") { // an apply is at work there
 			w.entry(path, entry.Type())
 		}
 	}
@@ -130,7 +132,7 @@ func (w *walker) dir(path string) {
 	switch {
 	case path == "/run" && w.mountsBelow(path):
 		w.run()
-	case below(path, notShown...), w.isMount(path) && !real:
+	case hostmounts.Below(path, hostmounts.NotShown...), w.isMount(path) && !real:
 		w.add(view{Path: path, Kind: directory})
 	case w.mountsBelow(path):
 		w.add(view{Path: path, Kind: directory})
@@ -140,7 +142,7 @@ func (w *walker) dir(path string) {
 	case w.barren(path):
 		w.add(view{Path: path, Kind: directory})
 	default:
-		w.add(mounted(mount{Point: path, FSType: m.FSType, Attr: m.Attr}, w.veil))
+		w.add(mounted(hostmounts.Mount{Point: path, FSType: m.FSType, Attr: m.Attr}, w.veil))
 	}
 }
 
@@ -198,4 +200,35 @@ func (w *walker) mountsBelow(path string) bool {
 		}
 	}
 	return false
+}
+
+// views is what the box's root is put together from.
+func (sc *scenery) views(pl *plan) ([]view, error) {
+	views, err := sc.plainViews(pl)
+	if pl.box.Base.Foreign && !sc.rootless {
+		for i := range views {
+			views[i].Attr |= unix.MOUNT_ATTR_NOSUID
+		}
+	}
+	return views, err
+}
+
+func (sc *scenery) plainViews(pl *plan) ([]view, error) {
+	if !pl.onReality() {
+		return []view{{Path: "/"}}, nil
+	}
+	mounts, points, age, err := sc.mounts.Mounts()
+	for err == nil && sc.mounts.Moved(pl.concealed.turn) { // a mount came that may show what is hidden
+		if pl.concealed, err = sc.concealment(pl.box); err == nil {
+			mounts, points, age, err = sc.mounts.Mounts()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	pl.age, pl.pinned = age, pins(mounts, pl.concealed.hidden)
+	if sc.rootless {
+		return userViews(mounts, points, pl.concealed.hidden, pl.concealed.veil), nil
+	}
+	return rootViews(mounts, pl.concealed.hidden, pl.concealed.veil), nil
 }

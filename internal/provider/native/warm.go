@@ -23,7 +23,7 @@ const rewarm = 5 * time.Second
 func (p *Provider) Warm(key string, like forkbox.Box, n int) {
 	s := p.spares
 	built := ""
-	if plan, err := p.outline(like); err == nil && n > 0 {
+	if plan, err := p.builder.outline(like); err == nil && n > 0 {
 		built = plan.key()
 	}
 	s.mu.Lock()
@@ -92,7 +92,7 @@ func (s *spares) heatOne(key string, like forkbox.Box) {
 	defer s.mu.Unlock()
 	s.heating[key] = false
 	if err != nil {
-		s.provider.log.Warn("a template cannot be kept warm", "template", key, "error", err)
+		s.log.Warn("a template cannot be kept warm", "template", key, "error", err)
 		time.AfterFunc(rewarm, func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()

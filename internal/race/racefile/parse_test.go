@@ -257,15 +257,6 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"run", "steps", "checks", "n", "tie_breaks"}
-	for word, want := range map[string]string{"chekcs": "checks", "Checks": "checks", "step": "steps", "tie-breaks": "tie_breaks", "x": "", "elephant": "", strings.Repeat("run", 1000): ""} {
-		if got := nearest(word, known); got != want {
-			t.Errorf("%.20q: %q, not %q", word, got, want)
-		}
-	}
-}
-
 // FuzzParse: no text makes the reader fall over; what it takes for a race can be
 // run and survives the way to the daemon, what it refuses has a reason.
 func FuzzParse(f *testing.F) {

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/spelling"
 	"github.com/forkbox/forkbox/internal/strictyaml"
 )
 
@@ -171,7 +172,7 @@ func oneOf[T ~string](p *page, into *T, words ...T) field {
 			}
 		}
 		why := fmt.Sprintf("%q is not one of %s", strictyaml.Clip(text), strings.Join(known, ", "))
-		if near := nearest(text, known); near != "" {
+		if near := spelling.Nearest(text, known); near != "" {
 			why += fmt.Sprintf("; is %q meant?", near)
 		}
 		p.fault(n.Line, at, "%s", why)

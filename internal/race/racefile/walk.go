@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/forkbox/forkbox/internal/spelling"
 	"github.com/forkbox/forkbox/internal/strictyaml"
 )
 
@@ -36,7 +37,7 @@ func (p *page) mapping(n *yaml.Node, at string, known map[string]field) bool {
 
 func (p *page) unknown(key *yaml.Node, at string, known []string) {
 	why := fmt.Sprintf("%q is not something it knows", strictyaml.Clip(key.Value))
-	if near := nearest(key.Value, known); near != "" {
+	if near := spelling.Nearest(key.Value, known); near != "" {
 		why += fmt.Sprintf("; is %q meant?", near)
 	}
 	p.fault(key.Line, at, "%s", why).hint("the keys there are %s", strings.Join(known, ", "))

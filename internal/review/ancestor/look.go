@@ -150,7 +150,7 @@ func (w *watcher) enter(path string, e fs.DirEntry, in spot) {
 
 func (w *watcher) addFolder(path string, mode fs.FileMode, s stamp, at spot) {
 	if len(w.folders) < maxFolders {
-		w.folders = append(w.folders, folder{path, mode, max(settled(s.Ctime), at.since)})
+		w.folders = append(w.folders, folder{path, mode, s.Ino, max(settled(s.Ctime), at.since), at.since})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -177,6 +178,49 @@ func TestALookCopiesWhatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, d, root+"/0", "unknown")
+}
+
+// A box that is synced has a book of another fence, in the same place: what it
+// shared with others before is not in there.
+func TestALookAfterASync(t *testing.T) {
+	root := t.TempDir()
+	write(t, root+"/f", "1")
+	w := newSpace(root, me())
+	synced := looked(t, w, nil, fence(t))
+	looked(t, w, nil, fence(t))
+	if err := synced.Reset(fence(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Look(t.Context(), []*Book{synced}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, synced, root+"/f", "-rw-r----- 1")
+}
+
+// Which directory it was is known also where its mode changed since, and not
+// where it was put there.
+func TestALookKnowsDirectories(t *testing.T) {
+	root := t.TempDir()
+	os.Mkdir(root+"/d", 0o755)
+	os.MkdirAll(root+"/p/e", 0o755)
+	os.Mkdir(root+"/p/old", 0o755)
+	at := fence(t)
+	os.Chmod(root+"/d", 0o711)
+	os.Remove(root + "/p/e")
+	os.Rename(root+"/p/old", root+"/p/e")
+	b := looked(t, newSpace(root, me()), nil, at)
+	info, err := os.Lstat(root + "/d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, known := b.Directory(root + "/d"); !known || got != info.Sys().(*syscall.Stat_t).Ino {
+		t.Errorf("d: %d, %v", got, known)
+	}
+	for _, name := range []string{"/p/e", "/p/old", "/never"} {
+		if got, known := b.Directory(root + name); known {
+			t.Errorf("%s is known: %d", name, got)
+		}
+	}
 }
 
 // A box that is gone does not come back for being looked at.

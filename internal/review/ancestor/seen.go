@@ -27,9 +27,11 @@ type seen struct {
 	Except forkbox.Strings `json:"except,omitempty"`
 	// IndexMode is the mode of the index, where that itself is as at the fence.
 	IndexMode uint32 `json:"index_mode,omitempty"`
-	// Folders has the modes of directories; of the young ones they are not certain.
+	// Folders has the modes and numbers of directories; of the young ones the modes
+	// are not certain, of the moved ones neither.
 	Folders string          `json:"folders,omitempty"`
 	Young   forkbox.Strings `json:"young,omitempty"`
+	Moved   forkbox.Strings `json:"moved,omitempty"`
 }
 
 func (b *Book) seenName() string { return fmt.Sprintf("seen-%d", b.at().UnixNano()) }

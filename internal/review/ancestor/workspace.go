@@ -31,7 +31,7 @@ type Workspace struct {
 	kept    map[string]copied
 	packs   []*shared // oldest first
 	index   *shared   // the copy of git's
-	folders *shared   // the modes of the directories
+	folders *shared   // the modes and numbers of the directories
 }
 
 // copied is a file whose content is in a pack.
@@ -240,14 +240,15 @@ func (w *Workspace) tell(b *Book, s *sight, have []file) error {
 		}
 	}
 	if w.folders != nil && w.folders.link(b.dir) {
-		r.Folders, r.Young = w.folders.name, s.youngFolders(fence)
+		r.Folders, r.Young, r.Moved = w.folders.name, s.youngFolders(fence), s.movedFolders(fence)
 	}
 	return b.see(r)
 }
 
-// link has the book in dir have the file.
+// link has the book in dir have the file. It may have had it before, and
+// forgotten it with an older fence.
 func (p *shared) link(dir string) bool {
-	if slices.Contains(p.homes, dir) {
+	if p.isIn(dir) {
 		return true
 	}
 	if makeDir(dir) != nil {
@@ -256,7 +257,7 @@ func (p *shared) link(dir string) bool {
 	for _, home := range slices.Backward(p.homes) {
 		err := os.Link(filepath.Join(home, p.name), filepath.Join(dir, p.name))
 		if err == nil || errors.Is(err, fs.ErrExist) {
-			p.homes = append(p.homes, dir)
+			p.homes = append(slices.DeleteFunc(p.homes, func(home string) bool { return home == dir }), dir)
 			p.homes = p.homes[max(0, len(p.homes)-maxHomes):]
 			return true
 		}
@@ -266,8 +267,10 @@ func (p *shared) link(dir string) bool {
 
 // lost says whether no book that is remembered has it any more.
 func (p *shared) lost() bool {
-	return !slices.ContainsFunc(p.homes, func(home string) bool {
-		_, err := os.Lstat(filepath.Join(home, p.name))
-		return err == nil
-	})
+	return !slices.ContainsFunc(p.homes, p.isIn)
+}
+
+func (p *shared) isIn(home string) bool {
+	_, err := os.Lstat(filepath.Join(home, p.name))
+	return err == nil
 }

@@ -89,7 +89,7 @@ func (e *entry) Below(yield func(path string, node forkbox.Node, kept bool) erro
 			// Its type and no more: it may be a secret.
 			return yield(l.path, forkbox.Node{Mode: l.file.mode().Type()}, true)
 		}
-		n, err := e.w.node(l.dir, l.name, l.file)
+		n, err := e.w.files.node(l.dir, l.name, l.file)
 		if errors.Is(err, unix.ENOENT) {
 			return nil // it vanished while we were looking
 		}

@@ -87,7 +87,7 @@ func (w *walker) both(p *place, name string, deep bool) (whole bool, err error) 
 	if w.skipped(e.path, false) {
 		return true, nil
 	}
-	w.hands[0].look(e)
+	w.lookers.first().look(e)
 	absent := isAbsent(e.upErr)
 	switch {
 	case e.err != nil:

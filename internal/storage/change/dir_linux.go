@@ -142,7 +142,7 @@ func (w *walker) renamed(e *entry, sub *place, origin string) (bool, error) {
 	if from.base, err = lstat(base, "."); err != nil {
 		return true, err
 	}
-	w.hands[0].compareAttrs(&from)
+	w.lookers.first().compareAttrs(&from)
 	c := w.change(&from, forkbox.Renamed)
 	c.From = w.fromPath(origin)
 	return true, w.yield(c, &from)

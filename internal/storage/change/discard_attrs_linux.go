@@ -77,12 +77,12 @@ func (d *discarder) resetAttributes(way []level, name string) error {
 func opened(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 func (d *discarder) resetXattrs(dir, base int) error {
-	w := &walker{src: d.src}
-	want, err := w.xattrs(base, ".")
+	files := newDescriber(d.src)
+	want, err := files.xattrs(base, ".")
 	if err != nil {
 		return err
 	}
-	have, err := w.xattrs(dir, ".")
+	have, err := files.xattrs(dir, ".")
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func (w *walker) sameAsOrigin(e *entry) (bool, error) {
 		return false, keepFatal(err)
 	}
 	defer unix.Close(dir)
-	return w.hands[0].same(dir, path.Base(origin), e.baseDir, e.baseName, e.comparable)
+	return w.lookers.first().same(dir, path.Base(origin), e.baseDir, e.baseName, e.comparable)
 }
 
 // sameTarget compares symlinks, which are never followed.

@@ -38,22 +38,31 @@ func newHands(w *walker) []*hand {
 	return hands
 }
 
+// lookers are the goroutines that look, and the batches that they look at.
+type lookers struct {
+	hands []*hand
+	spare []batch // that are not in use
+}
+
+// first is the one that looks when there is a single file to look at.
+func (l *lookers) first() *hand { return l.hands[0] }
+
 // batch is the entries of a directory that are looked at together.
 type batch []entry
 
-// takeBatch: one for each level that is being walked, used again and again.
-func (w *walker) takeBatch() batch {
-	if n := len(w.batches); n > 0 {
-		b := w.batches[n-1]
-		w.batches = w.batches[:n-1]
+// take gives a batch: one for each level that is being walked, used again and again.
+func (l *lookers) take() batch {
+	if n := len(l.spare); n > 0 {
+		b := l.spare[n-1]
+		l.spare = l.spare[:n-1]
 		return b
 	}
 	return make(batch, 0, batchSize)
 }
 
-func (w *walker) giveBatch(b batch) {
+func (l *lookers) give(b batch) {
 	clear(b[:cap(b)])
-	w.batches = append(w.batches, b[:0])
+	l.spare = append(l.spare, b[:0])
 }
 
 // gather makes entries of names and looks at them.
@@ -69,18 +78,18 @@ func (w *walker) gather(p *place, r roster, b batch) batch {
 			w.effort.lookups++
 		}
 	}
-	w.lookAtAll(b)
+	w.lookers.lookAt(b)
 	return b
 }
 
-func (w *walker) lookAtAll(b batch) {
-	helpers := min(len(w.hands), len(b)/(2*handful)) - 1
+func (l *lookers) lookAt(b batch) {
+	helpers := min(len(l.hands), len(b)/(2*handful)) - 1
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for i := range helpers {
-		group.Go(func() { w.hands[i+1].lookAtSome(b, &next) })
+		group.Go(func() { l.hands[i+1].lookAtSome(b, &next) })
 	}
-	w.hands[0].lookAtSome(b, &next)
+	l.hands[0].lookAtSome(b, &next)
 	group.Wait()
 }
 
@@ -177,8 +186,8 @@ func (h *hand) compareFiles(e *entry) (verdict, error) {
 
 // walkNames reports what changed at each of the names.
 func (w *walker) walkNames(p *place, r roster) error {
-	b := w.takeBatch()
-	defer func() { w.giveBatch(b) }()
+	b := w.lookers.take()
+	defer func() { w.lookers.give(b) }()
 	for start := 0; start < len(r.names); start += batchSize {
 		b = w.gather(p, r.cut(start, min(start+batchSize, len(r.names))), b)
 		for i := range b {

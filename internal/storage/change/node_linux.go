@@ -12,13 +12,24 @@ import (
 // at again. Who writes faster than that gets an error.
 const attempts = 100
 
+// describer tells of files in full: what belongs to them, and nothing of the
+// bookkeeping that overlayfs keeps in their attributes.
+type describer struct {
+	prefix   string // of that bookkeeping
+	metacopy string // the attribute of a file that has its content elsewhere
+}
+
+func newDescriber(src Source) describer {
+	return describer{src.XattrPrefix, src.XattrPrefix + "metacopy"}
+}
+
 // node describes a file in full. What belongs to it takes several calls; that
 // they spoke of the same file at the same moment is checked at the end, since
 // a review is bound to what it says.
-func (w *walker) node(dir int, name string, f file) (forkbox.Node, error) {
+func (d describer) node(dir int, name string, f file) (forkbox.Node, error) {
 	for range attempts {
 		n := f.node()
-		err := w.complete(&n, dir, name)
+		err := d.complete(&n, dir, name)
 		after, statErr := lstat(dir, name)
 		if statErr != nil {
 			return forkbox.Node{}, statErr
@@ -32,13 +43,13 @@ func (w *walker) node(dir int, name string, f file) (forkbox.Node, error) {
 }
 
 // complete adds what lstat does not tell.
-func (w *walker) complete(n *forkbox.Node, dir int, name string) (err error) {
+func (d describer) complete(n *forkbox.Node, dir int, name string) (err error) {
 	if n.Mode.Type() == fs.ModeSymlink {
 		if n.Target, err = readlink(dir, name); err != nil {
 			return err
 		}
 	}
-	n.Xattrs, err = w.xattrs(dir, name)
+	n.Xattrs, err = d.xattrs(dir, name)
 	return err
 }
 

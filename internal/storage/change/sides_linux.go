@@ -21,7 +21,7 @@ func (e *entry) New() (forkbox.Node, error) {
 	if e.gone {
 		return forkbox.Node{}, e.notThere("look at")
 	}
-	n, err := e.w.node(e.dir, e.name, e.up)
+	n, err := e.w.files.node(e.dir, e.name, e.up)
 	if err == nil && e.isRoot() {
 		err = e.rootXattrs(&n)
 	}
@@ -32,7 +32,7 @@ func (e *entry) New() (forkbox.Node, error) {
 // its upper was made, so that one is missing does not mean that the box
 // removed it.
 func (e *entry) rootXattrs(n *forkbox.Node) error {
-	kept, err := e.w.xattrs(e.baseDir, e.baseName)
+	kept, err := e.w.files.xattrs(e.baseDir, e.baseName)
 	for name, value := range kept {
 		if _, ok := n.Xattrs[name]; !ok {
 			setXattrIn(n, name, value)
@@ -49,7 +49,7 @@ func (e *entry) Old() (forkbox.Node, error) {
 	if e.hidden || e.state == missing {
 		return forkbox.Node{}, e.notThere("look at")
 	}
-	n, err := e.w.node(e.baseDir, e.baseName, e.base)
+	n, err := e.w.files.node(e.baseDir, e.baseName, e.base)
 	return n, e.named("look at", err)
 }
 
@@ -114,7 +114,7 @@ func openForReading(dir int, name, path string) (*os.File, error) {
 }
 
 func (e *entry) isMetacopy() bool {
-	_, ok := xattr(e.dir, e.name, e.w.metacopy)
+	_, ok := xattr(e.dir, e.name, e.w.files.metacopy)
 	return ok
 }
 

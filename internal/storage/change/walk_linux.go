@@ -22,22 +22,21 @@ const maxParts = 16 << 10
 
 // walker goes through the upper directories side by side with the base.
 type walker struct {
-	ctx      context.Context
-	src      Source
-	yield    Yield
-	mounts   map[string]bool // where a filesystem of its own begins
-	hidden   map[string]bool
-	ahead    []Upper // filesystems that were not read yet, sorted
-	moves    *moves  // of the filesystem that is being read
-	links    links
-	since    time.Time // see Trees; zero when reading layers
-	effort   effort
-	hands    []*hand
-	batches  []batch        // that are not in use
-	metacopy string         // the name of that attribute
-	reader   *audience      // nil where it may read everything
-	trees    bool           // both sides are trees as boxes show them: see between
-	found    map[stamp]bool // only of a scout, which tells nothing: what the box displaced
+	ctx     context.Context
+	src     Source
+	yield   Yield
+	mounts  map[string]bool // where a filesystem of its own begins
+	hidden  map[string]bool
+	ahead   []Upper // filesystems that were not read yet, sorted
+	moves   *moves  // of the filesystem that is being read
+	links   links
+	since   time.Time // see Trees; zero when reading layers
+	effort  effort
+	files   describer
+	lookers lookers
+	reader  *audience      // nil where it may read everything
+	trees   bool           // both sides are trees as boxes show them: see between
+	found   map[stamp]bool // only of a scout, which tells nothing: what the box displaced
 }
 
 // place is one directory, as the box has it and as the base has it.
@@ -58,10 +57,9 @@ type place struct {
 }
 
 func newWalker(ctx context.Context, src Source, yield Yield) *walker {
-	w := &walker{ctx: ctx, src: src, yield: yield, mounts: map[string]bool{}, hidden: map[string]bool{}, links: links{}}
-	w.metacopy = src.XattrPrefix + "metacopy"
+	w := &walker{ctx: ctx, src: src, yield: yield, mounts: map[string]bool{}, hidden: map[string]bool{}, links: links{}, files: newDescriber(src)}
 	w.reader = newAudience(src.Reader)
-	w.hands = newHands(w)
+	w.lookers.hands = newHands(w)
 	return w
 }
 
@@ -151,7 +149,7 @@ func (w *walker) root(p *place) error {
 		return keepFatal(err)
 	}
 	e := &entry{w: w, in: p, dir: p.top(), name: ".", path: p.path, up: up, base: base, state: present, baseDir: p.base, baseName: "."}
-	if w.hands[0].compareAttrs(e); len(e.differ) == 0 {
+	if w.lookers.first().compareAttrs(e); len(e.differ) == 0 {
 		return nil
 	}
 	return w.emit(e, forkbox.Mode)

@@ -110,15 +110,15 @@ func listXattrAt(dir int, name string, buf []byte) (int, error) {
 // belongs says whether an attribute is the file's: not overlayfs's
 // bookkeeping, and not the SELinux label, which follows from where a file
 // lies and not from what was done to it.
-func (w *walker) belongs(name []byte) bool {
+func (d describer) belongs(name []byte) bool {
 	return string(name) != "security.selinux" &&
-		(len(name) < len(w.src.XattrPrefix) || string(name[:len(w.src.XattrPrefix)]) != w.src.XattrPrefix)
+		(len(name) < len(d.prefix) || string(name[:len(d.prefix)]) != d.prefix)
 }
 
-// countXattrs is how many of the attributes are the file's own.
-func (w *walker) countXattrs(l nameList) (n int) {
+// count is how many of the attributes are the file's own.
+func (d describer) count(l nameList) (n int) {
 	for name := l.next(); name != nil; name = l.next() {
-		if w.belongs(name) {
+		if d.belongs(name) {
 			n++
 		}
 	}
@@ -126,14 +126,14 @@ func (w *walker) countXattrs(l nameList) (n int) {
 }
 
 // xattrs reads all attributes that belong to a file.
-func (w *walker) xattrs(dir int, name string) (map[string][]byte, error) {
+func (d describer) xattrs(dir int, name string) (map[string][]byte, error) {
 	l, err := listXattrs(dir, name, new(listBuffer))
-	if err != nil || w.countXattrs(l) == 0 {
+	if err != nil || d.count(l) == 0 {
 		return nil, err
 	}
 	all := map[string][]byte{}
 	for n := l.next(); n != nil; n = l.next() {
-		if !w.belongs(n) {
+		if !d.belongs(n) {
 			continue
 		}
 		value, err := getXattr(dir, name, string(n))
@@ -153,16 +153,16 @@ func (w *walker) xattrs(dir int, name string) (map[string][]byte, error) {
 func (h *hand) sameXattrs(e *entry) bool {
 	ours, _ := listXattrs(e.dir, e.name, &h.lists[0])
 	theirs, _ := listXattrs(e.baseDir, e.baseName, &h.lists[1])
-	e.metacopy = ours.has(h.w.metacopy)
-	n := h.w.countXattrs(ours)
-	if n != h.w.countXattrs(theirs) && !e.isRoot() {
+	e.metacopy = ours.has(h.w.files.metacopy)
+	n := h.w.files.count(ours)
+	if n != h.w.files.count(theirs) && !e.isRoot() {
 		return false
 	}
 	if n == 0 {
 		return true // most files
 	}
 	for name := ours.next(); name != nil; name = ours.next() {
-		if h.w.belongs(name) && !sameValue(e, string(name)) {
+		if h.w.files.belongs(name) && !sameValue(e, string(name)) {
 			return false
 		}
 	}

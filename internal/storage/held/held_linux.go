@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // Search is told what is about to be replaced, deleted or moved, and finds who
@@ -194,7 +195,7 @@ func (s *Search) descriptor(pid, fd string) {
 		name, _ := os.Readlink(link)
 		return name
 	})
-	if len(hit) > 0 && writable("/proc/"+pid+"/fdinfo/"+fd) {
+	if len(hit) > 0 && linux.OpenForWriting("/proc/"+pid+"/fdinfo/"+fd) {
 		for _, p := range hit {
 			s.hold(p, pid)
 		}
@@ -226,22 +227,6 @@ func (s *Search) hold(p, pid string) {
 	}
 	name, _ := os.ReadFile("/proc/" + pid + "/comm")
 	s.found[p] = forkbox.Caution{Path: p, Why: "held by " + strings.TrimSpace(string(name)) + ", " + s.view.number(pid)}
-}
-
-// writable reads how a descriptor was opened.
-func writable(info string) bool {
-	text, err := os.ReadFile(info)
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(text)) {
-		if flags, ok := strings.CutPrefix(line, "flags:"); ok {
-			flags = strings.TrimSpace(flags)
-			// Octal; the last digit has the access mode.
-			return flags != "" && (flags[len(flags)-1]-'0')&unix.O_ACCMODE != unix.O_RDONLY
-		}
-	}
-	return false
 }
 
 // mappings finds files that are mapped to be written to and may not be open

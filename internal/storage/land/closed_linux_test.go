@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // TestStagingIsClosedAtEveryStep: what is about to land, or was replaced, may be a
@@ -23,11 +25,11 @@ func TestStagingIsClosedAtEveryStep(t *testing.T) {
 	program.Node.Mode = fs.ModeSetuid | 0o755
 	defer unix.Umask(unix.Umask(0))
 	seen := 0
-	step = func(name string) error {
+	files.Step = func(name string) error {
 		seen += w.wantClosed("before " + name)
 		return nil
 	}
-	defer func() { step = func(string) error { return nil } }()
+	defer func() { files.Step = func(string) error { return nil } }()
 	w.must(w.land(program))
 	seen += w.wantClosed("landed")
 	w.must(w.undo())

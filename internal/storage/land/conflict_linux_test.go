@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // edits are what a user may do to a tree while a landing goes on.
@@ -85,7 +86,7 @@ func TestPromise4EditAtTheVeryMoment(t *testing.T) {
 				w := newWorld(t, quickDir(t))
 				l := stageAll(w, conflictItems(w))
 				renames := 0
-				step = func(call string) error {
+				files.Step = func(call string) error {
 					if call == "rename" {
 						if renames++; renames == n+1 { // the first is the marker's
 							edits[name](w)
@@ -94,7 +95,7 @@ func TestPromise4EditAtTheVeryMoment(t *testing.T) {
 					return nil
 				}
 				err := l.Commit(t.Context())
-				step = func(string) error { return nil }
+				files.Step = func(string) error { return nil }
 				if renames <= n {
 					return
 				}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // crash is what a step panics with to end everything right there.
@@ -16,7 +18,7 @@ type crash struct{}
 // stopped, whether that step was reached.
 func atStep(n int, do func(name string) error) (stop func() bool) {
 	count := 0
-	step = func(name string) error {
+	files.Step = func(name string) error {
 		count++
 		if count == n {
 			return do(name)
@@ -24,7 +26,7 @@ func atStep(n int, do func(name string) error) (stop func() bool) {
 		return nil
 	}
 	return func() bool {
-		step = func(string) error { return nil }
+		files.Step = func(string) error { return nil }
 		return count >= n
 	}
 }
@@ -38,7 +40,7 @@ func crashAt(n int, f func()) bool {
 // crashes runs f, says whether a step ended it, and has steps do nothing then.
 func crashes(f func()) (crashed bool) {
 	defer func() {
-		step = func(string) error { return nil }
+		files.Step = func(string) error { return nil }
 		if r := recover(); r != nil {
 			if _, ours := r.(crash); !ours {
 				panic(r)
@@ -110,7 +112,7 @@ func (w *world) tryLand(items []Item) error {
 	if err != nil {
 		return err
 	}
-	defer l.close() // a real crash closes what is open
+	defer l.site.close() // a real crash closes what is open
 	for _, it := range items {
 		if _, err := l.Stage(w.Context(), it); err != nil {
 			_ = l.Abort()
@@ -241,7 +243,7 @@ func TestCrashWithoutKeep(t *testing.T) {
 		reached := crashAt(n, func() {
 			l, err := Begin(t.Context(), cfg)
 			w.must(err)
-			defer l.close()
+			defer l.site.close()
 			for _, it := range w.everything() {
 				_, err := l.Stage(t.Context(), it)
 				w.must(err)

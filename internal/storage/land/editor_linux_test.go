@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // editor is a user who works in the tree while something lands there. What it
@@ -70,7 +71,7 @@ func (w *world) linesIn(dir string, outside bool) map[string][]string {
 
 // beside has the editor do up to n edits while f runs.
 func (e *editor) beside(n int, f func()) {
-	was, sight := step, glance
+	was, sight := files.Step, files.Glance
 	e.left = n
 	one := 1 + e.IntN(120) // of so many moments
 	maybe := func() {
@@ -79,9 +80,9 @@ func (e *editor) beside(n int, f func()) {
 			e.edit()
 		}
 	}
-	step = func(name string) error { maybe(); return was(name) }
-	glance = maybe
-	defer func() { step, glance = was, sight }()
+	files.Step = func(name string) error { maybe(); return was(name) }
+	files.Glance = maybe
+	defer func() { files.Step, files.Glance = was, sight }()
 	f()
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // Entries yields the items of a landing in the order in which they were
@@ -36,7 +37,7 @@ func Puts(dir string, yield func(path string)) error {
 				return err
 			}
 			if r.Op == string(Put) && r.Asked == "" {
-				yield(unpack(r.Path))
+				yield(files.Unpack(r.Path))
 			}
 			return nil
 		})
@@ -145,8 +146,8 @@ func (s *site) expire(m marker) error {
 			return err
 		}
 	}
-	if err := s.openPlaces(); err != nil {
+	if err := s.yard.openPlaces(); err != nil {
 		return err
 	}
-	return s.clearOld()
+	return s.yard.clearOld()
 }

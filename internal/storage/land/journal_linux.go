@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // journal is a file of JSON lines that is written once, front to back, and
@@ -22,7 +24,7 @@ type journal struct {
 const journalBuffer = 64 << 10
 
 func newJournal(dir *os.File, name string) (*journal, error) {
-	f, err := create(int(dir.Fd()), name)
+	f, err := files.Create(int(dir.Fd()), name)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +34,7 @@ func newJournal(dir *os.File, name string) (*journal, error) {
 // openJournal opens one that was written before; one that is not there is
 // empty, for the crash came first.
 func openJournal(dir *os.File, name string) (*journal, error) {
-	fd, err := open(int(dir.Fd()), name, unix.O_RDWR)
+	fd, err := files.Open(int(dir.Fd()), name, unix.O_RDWR)
 	if errors.Is(err, unix.ENOENT) {
 		return &journal{}, nil
 	}
@@ -82,7 +84,7 @@ func (j *journal) flush() error {
 	if len(j.buf) == 0 {
 		return nil
 	}
-	err := act("write journal", func() error {
+	err := files.Act("write journal", func() error {
 		_, err := j.file.Write(j.buf)
 		return err
 	})
@@ -94,7 +96,7 @@ func (j *journal) sync() error {
 	if err := j.flush(); err != nil {
 		return err
 	}
-	return syncFile(j.file)
+	return files.SyncFile(j.file)
 }
 
 func (j *journal) close() {
@@ -162,4 +164,17 @@ func (b *backward) fill() error {
 	copy(buf[n:], b.buf)
 	b.buf, b.at = buf, b.at-n
 	return nil
+}
+
+// copyTo writes what the journal has so far to a new file.
+func (j *journal) copyTo(dir int, name string) error {
+	f, err := files.Create(dir, name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return files.Act("write journal", func() error {
+		_, err := io.Copy(f, io.NewSectionReader(j.file, 0, j.size))
+		return err
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/sums"
 )
 
 // openFile is a Content.
@@ -42,7 +43,7 @@ func TestSparseFileStaysSparse(t *testing.T) {
 	if got := w.read("/sparse"); got != string(want) {
 		t.Error("the content differs")
 	}
-	if sum != SumBytes(want) {
+	if sum != sums.OfBytes(want) {
 		t.Error("the sum is of something else")
 	}
 	var st unix.Stat_t
@@ -166,10 +167,10 @@ func TestCapabilitiesAndSetuid(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	it := w.put("/ping", "x")
 	it.Node.Mode, it.Node.UID, it.Node.GID = 0o755|fs.ModeSetuid|fs.ModeSetgid, 33, 33
-	it.Node.Xattrs = map[string][]byte{capability: {1, 0, 0, 2, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, "user.a": []byte("b")}
+	it.Node.Xattrs = map[string][]byte{"security.capability": {1, 0, 0, 2, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, "user.a": []byte("b")}
 	w.must(w.land(it))
 	got := w.snap()["/ping"]
-	if !strings.HasPrefix(got, "106755 33:33") || !strings.Contains(got, capability) || !strings.Contains(got, "user.a=62") {
+	if !strings.HasPrefix(got, "106755 33:33") || !strings.Contains(got, "security.capability") || !strings.Contains(got, "user.a=62") {
 		t.Error(got)
 	}
 }
@@ -189,7 +190,7 @@ func TestUserCannotLandForeignRights(t *testing.T) {
 		t.Error(got)
 	}
 	it = w.put("/ping", "x")
-	it.Node.Xattrs = map[string][]byte{capability: {1, 0, 0, 2, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}}
+	it.Node.Xattrs = map[string][]byte{"security.capability": {1, 0, 0, 2, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}}
 	before := w.snap()
 	wantCode(t, w.land(it), forkbox.Denied)
 	w.same("denied", before)

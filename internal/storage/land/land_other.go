@@ -94,6 +94,3 @@ func (*Rights) Close() {}
 
 // MayChange says whether something may be put into a directory.
 func (*Rights) MayChange(string) bool { return false }
-
-// Sum is the sum of what a file holds.
-func Sum(context.Context, *os.File) ([32]byte, error) { return [32]byte{}, unsupported("sum a file") }

@@ -1,22 +1,22 @@
 package land
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // Landing is a landing that goes on. It is used by one goroutine at a time.
 type Landing struct {
-	*site
+	crew
+	site   *site
 	n      int    // records so far
 	last   string // path of the last item
 	frames []frame
@@ -51,51 +51,8 @@ func Begin(ctx context.Context, cfg Config) (*Landing, error) {
 		s.close()
 		return nil, err
 	}
-	s.reached = &reach{dirs: math.MaxInt}
-	return &Landing{site: s, spots: map[string]spot{}}, nil
-}
-
-// create makes the landing's directory with empty journals.
-func (s *site) create() error {
-	err := act("mkdir", func() error { return unix.Mkdir(s.cfg.Dir, 0o700) })
-	if errors.Is(err, unix.EEXIST) {
-		return forkbox.Errorf(forkbox.Exists, opLand, "%s is there already", s.cfg.Dir)
-	}
-	if err == nil {
-		s.dir, err = os.Open(s.cfg.Dir)
-	}
-	if err == nil {
-		err = s.createJournals()
-	}
-	if err == nil {
-		err = syncDir(filepath.Dir(s.cfg.Dir))
-	}
-	if err != nil && s.dir != nil {
-		s.forget()
-	}
-	return wrap(opLand, err)
-}
-
-func (s *site) createJournals() (err error) {
-	if s.noted, err = newJournal(s.dir, placesFile); err != nil {
-		return err
-	}
-	if s.plan, err = newJournal(s.dir, planFile); err != nil {
-		return err
-	}
-	if s.parts, err = newJournal(s.dir, partsFile); err != nil {
-		return err
-	}
-	return syncFile(s.dir)
-}
-
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return syncFile(f)
+	s.hand.begin()
+	return &Landing{crew: s.crew, site: s, spots: map[string]spot{}}, nil
 }
 
 // Stage prepares one item. Items come in path order: a directory, all that is
@@ -114,13 +71,13 @@ func (l *Landing) Stage(ctx context.Context, it Item) (sum [32]byte, err error) 
 	defer source.close()
 	// Content may be the daemon's to open and not the user's.
 	if err = source.open(); err == nil {
-		err = l.who.do(func() error { return l.stage(r, &it, source) })
+		err = l.who.Do(func() error { return l.stage(r, &it, source) })
 	}
-	if err == nil && r.flips() && r.Old.isDir() {
+	if err == nil && r.flips() && r.Old.IsDir() {
 		err = l.lookBelow(r, &it)
 	}
 	if err == nil {
-		err = wrap(opLand, l.plan.addRecord(*r))
+		err = wrap(opLand, l.plan.add(r))
 	}
 	if err != nil {
 		l.broken = err
@@ -134,7 +91,7 @@ func (l *Landing) lookBelow(r *record, it *Item) error {
 	if r.Below = it.Below; r.Below != nil {
 		return nil
 	}
-	tally, err := l.tallyAt(&l.tree, r.At, "")
+	tally, err := l.witness.tallyAt(l.tree, r.At, "")
 	r.Below = &tally
 	l.looked = append(l.looked, r)
 	return failed(opLand, r.Path, err)
@@ -148,12 +105,11 @@ func (l *Landing) exceptMoved() error {
 			if m.From == r.At || !forkbox.Within(m.From, r.At) || l.movesWithin(m, r.At) {
 				continue
 			}
-			t, err := l.tallyAt(&l.tree, m.From, strings.TrimPrefix(m.From[len(r.At):], "/"))
+			t, err := l.witness.tallyAt(l.tree, m.From, strings.TrimPrefix(m.From[len(r.At):], "/"))
 			if err != nil {
 				return failed(opLand, m.From, err)
 			}
-			out := l.movedOut[r.N]
-			l.movedOut[r.N] = Tally{out.Sum + t.Sum, out.Count + t.Count}
+			l.witness.expectOut(r, t)
 		}
 	}
 	return nil
@@ -196,6 +152,88 @@ func (l *Landing) Abort() error {
 		return nil
 	}
 	l.ended = true
-	defer l.close()
-	return l.discard()
+	defer l.site.close()
+	return l.site.discard()
+}
+
+// Commit lands what was staged. When it returns nil, that is durable. On any
+// error the tree is as it was before, and so is the disk; only where another
+// process changed the tree under it can something be left, which Recover then
+// calls torn. A committed landing needs no Abort.
+func (l *Landing) Commit(ctx context.Context) error {
+	if l.ended || l.broken != nil {
+		return forkbox.Errorf(forkbox.Busy, opLand, "it has ended, or an item failed: %w", errors.Join(l.broken, unix.EINVAL))
+	}
+	l.ended = true
+	defer l.site.close()
+	if err := l.prepare(ctx); err != nil {
+		return besides(err, l.site.discard())
+	}
+	if err := mark(l.site.dir, marker{Stage: committing, Discard: !l.site.cfg.Keep}); err != nil {
+		return l.undoAll(err)
+	}
+	if err := l.who.Do(func() error { return l.plan.forth(cancellable(ctx, l.hand.landing()), nil) }); err != nil {
+		return l.undoAll(err)
+	}
+	if err := l.site.conclude(done, leftFile, l.witness.landedLeft); err != nil {
+		return l.undoAll(err)
+	}
+	// It has landed. What is left to do is tidying, and Recover does it too.
+	_ = l.site.settle(l.site.cfg.Keep)
+	return nil
+}
+
+// prepare makes everything durable that Commit and Recover will rely on.
+func (l *Landing) prepare(ctx context.Context) error {
+	if err := cmp.Or(ctx.Err(), l.vacate()); err != nil {
+		return err
+	}
+	err := l.who.Do(func() error {
+		if err := l.leave(""); err != nil {
+			return err
+		}
+		if err := l.plan.flush(); err != nil {
+			return err
+		}
+		if err := l.exceptMoved(); err != nil {
+			return err
+		}
+		if err := l.planParts(); err != nil {
+			return err
+		}
+		return l.makeLinks()
+	})
+	if err == nil {
+		err = l.yard.share(l.plan)
+	}
+	if err == nil {
+		err = l.hand.syncAll()
+	}
+	if err == nil {
+		err = l.plan.sync()
+	}
+	if err == nil {
+		err = files.SyncFile(l.site.dir)
+	}
+	return wrap(opLand, err)
+}
+
+// undoAll takes back what was done so far, because of cause.
+func (l *Landing) undoAll(cause error) error {
+	torn, err := []forkbox.Caution(nil), l.site.notConcluded(done, committing)
+	if err == nil {
+		torn, err = l.site.rollback()
+	}
+	switch {
+	case err != nil:
+		return errors.Join(cause, forkbox.Errorf(forkbox.Internal, opLand, "take back what was done: %w", err).Hint("it is tried again at the next apply or undo, and when the daemon starts"))
+	case len(torn) > 0:
+		return tornError(opLand, cause, torn)
+	}
+	return wrap(opLand, cause)
+}
+
+// OnStep has the tests of a whole daemon end it at a step of a landing.
+func OnStep(call func()) {
+	files.Step = func(string) error { call(); return nil }
 }

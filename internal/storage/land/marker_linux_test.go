@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // failsThenCrashes runs f, in which the marker that says "done" is written and
@@ -12,7 +14,7 @@ import (
 // to that.
 func failsThenCrashes(n int, f func()) bool {
 	markers, fsyncs, since := 0, 0, -1
-	step = func(name string) error {
+	files.Step = func(name string) error {
 		switch {
 		case since >= 0:
 			if since++; since == n {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // at has something done at the n-th moment of f: before a look at the tree, or
@@ -19,8 +20,8 @@ func (e *editor) at(n int, do, f func()) bool {
 			do()
 		}
 	}
-	step, glance = func(string) error { moment(); return nil }, moment
-	defer func() { step, glance = func(string) error { return nil }, func() {} }()
+	files.Step, files.Glance = func(string) error { moment(); return nil }, moment
+	defer func() { files.Step, files.Glance = func(string) error { return nil }, func() {} }()
 	f()
 	return count >= n
 }

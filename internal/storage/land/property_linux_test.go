@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // chaos makes random trees and random items for them.
@@ -405,7 +406,7 @@ func (c *chaos) weigh() {
 			if p != at {
 				var st unix.Stat_t
 				c.w.must(unix.Lstat(p, &st))
-				it.Below.Add(strings.TrimPrefix(p, at+"/"), describe(&st).node())
+				it.Below.Add(strings.TrimPrefix(p, at+"/"), files.Describe(&st).Node())
 			}
 			return nil
 		})
@@ -450,7 +451,7 @@ func (w *world) tryTelling(items []Item, e *editor) error {
 	if err != nil {
 		return err
 	}
-	defer l.close()
+	defer l.site.close()
 	for _, it := range items {
 		if _, err := l.Stage(w.Context(), it); err != nil {
 			return besides(err, l.Abort())

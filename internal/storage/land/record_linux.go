@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // record is an item as the journal has it.
@@ -32,9 +34,9 @@ type record struct {
 	// Carried marks what lies in such a directory that moves: by the time of
 	// its own flip it has been renamed, and has another ctime.
 	Carried bool            `json:"carried,omitempty"`
-	Old     *object         `json:"old,omitempty"`   // what the tree has; for a move, at From
+	Old     *files.Object   `json:"old,omitempty"`   // what the tree has; for a move, at From
 	Below   *Tally          `json:"below,omitempty"` // what is in Old, where it is a directory that goes
-	New     *object         `json:"new,omitempty"`   // what was staged; for an attr, what it becomes
+	New     *files.Object   `json:"new,omitempty"`   // what was staged; for an attr, what it becomes
 	Target  string          `json:"target,omitempty"`
 	Link    string          `json:"link,omitempty"` // the file in the tree that it is another name of
 	Sum     []byte          `json:"sum,omitempty"`
@@ -62,15 +64,15 @@ func (r *record) flips() bool { return !r.Inside && (r.Op == Put || r.Op == Remo
 // left is what a flip left behind: at the path, and in the slot. There is one
 // for each record, in the same order.
 type left struct {
-	N    int     `json:"n"`
-	Now  *object `json:"now,omitempty"`
-	Slot *object `json:"slot,omitempty"`
+	N    int           `json:"n"`
+	Now  *files.Object `json:"now,omitempty"`
+	Slot *files.Object `json:"slot,omitempty"`
 	// Below is what is in Slot, where that is a directory.
 	Below Tally `json:"below,omitzero"`
 }
 
 func (j *journal) addRecord(r record) error {
-	r.Path, r.From, r.At, r.Slot, r.Target, r.Link = pack(r.Path), pack(r.From), pack(r.At), pack(r.Slot), pack(r.Target), pack(r.Link)
+	r.Path, r.From, r.At, r.Slot, r.Target, r.Link = files.Pack(r.Path), files.Pack(r.From), files.Pack(r.At), files.Pack(r.Slot), files.Pack(r.Target), files.Pack(r.Link)
 	return j.add(&r)
 }
 
@@ -79,7 +81,7 @@ func decodeRecord(line []byte) (*record, error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return nil, err
 	}
-	r.Path, r.From, r.At, r.Slot, r.Target, r.Link = unpack(r.Path), unpack(r.From), unpack(r.At), unpack(r.Slot), unpack(r.Target), unpack(r.Link)
+	r.Path, r.From, r.At, r.Slot, r.Target, r.Link = files.Unpack(r.Path), files.Unpack(r.From), files.Unpack(r.At), files.Unpack(r.Slot), files.Unpack(r.Target), files.Unpack(r.Link)
 	return &r, nil
 }
 
@@ -116,20 +118,13 @@ func anything([]byte) bool { return true }
 // a directory goes with that.
 func acts(line []byte) bool { return !isInside(line) || isAttr(line) }
 
-// each calls visit for the records that l has.
-func each(l lines, visit func(*record) error) error { return eachWith(anything, l, visit) }
-
-// eachWith does so for those with a trait.
+// eachWith calls visit for the records of l with a trait.
 func eachWith(t trait, l lines, visit func(*record) error) error {
 	return eachLeftWith(t, l, nil, func(r *record, _ *left) error { return visit(r) })
 }
 
-// eachLeft does so for records with what was left of each. Without a journal
-// of that, it is nil.
-func eachLeft(l, lefts lines, visit func(*record, *left) error) error {
-	return eachLeftWith(anything, l, lefts, visit)
-}
-
+// eachLeftWith does so with what was left of each. Without a journal of that, it
+// is nil.
 func eachLeftWith(t trait, l, lefts lines, visit func(*record, *left) error) error {
 	return eachLine(t, l, lefts, func(line, beside []byte) error {
 		r, err := decodeRecord(line)

@@ -3,6 +3,8 @@ package land
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // What is looked for in a line is what the record says, whatever its names are.
@@ -29,7 +31,7 @@ func TestTraitsAreTheRecords(t *testing.T) {
 			}
 		}
 	}
-	for _, l := range []left{{N: 1}, {N: 1, Now: &object{}}, {N: 1, Slot: &object{}}} {
+	for _, l := range []left{{N: 1}, {N: 1, Now: &files.Object{}}, {N: 1, Slot: &files.Object{}}} {
 		line, err := json.Marshal(&l)
 		if err != nil || isNow(line) != (l.Now != nil) {
 			t.Errorf("now is %v in %s, %v", isNow(line), line, err)

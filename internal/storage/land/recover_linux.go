@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // Recover decides a landing, or an undo, that was interrupted: it ends where
@@ -26,7 +27,7 @@ func Recover(ctx context.Context, cfg Config) (Outcome, error) {
 	defer s.close()
 	m, err := readMarker(cfg.Dir)
 	if err == nil {
-		err = s.openPlaces()
+		err = s.yard.openPlaces()
 	}
 	if err != nil {
 		return Outcome{}, forkbox.Wrap(opRecover, err)
@@ -53,7 +54,7 @@ func (s *site) decide(m marker) (Outcome, error) {
 		state = Undone
 	}
 	if m.Expired {
-		return Outcome{State: state}, s.clearOld()
+		return Outcome{State: state}, s.yard.clearOld()
 	}
 	if state == Undone {
 		return Outcome{State: state}, s.settleUndone()
@@ -76,7 +77,7 @@ func (s *site) rollback() ([]forkbox.Caution, error) {
 		return nil, err
 	}
 	if len(d.torn) == 0 {
-		if err := d.tellPutBack(); err != nil {
+		if err := d.tellPutBack(s.cfg.PutBack); err != nil {
 			return nil, err
 		}
 		// From here on, that something staged is missing means nothing.
@@ -86,7 +87,7 @@ func (s *site) rollback() ([]forkbox.Caution, error) {
 		if err := s.discard(); err != nil {
 			return nil, err
 		}
-		return nil, d.tellLinked()
+		return nil, s.tellLinked()
 	}
 	return d.torn, mark(s.dir, marker{Stage: torn, Torn: d.torn})
 }
@@ -95,20 +96,20 @@ func (s *site) rollback() ([]forkbox.Caution, error) {
 // another process changed it meanwhile: the driver says where. All that was
 // staged is in the staging directories then.
 func (s *site) takeBack() (*driver, error) {
-	d := &driver{site: s, to: false, skip: map[int]bool{}, turned: map[int]bool{}}
-	err := s.who.do(func() error {
+	d := &driver{crew: s.crew, to: false, skip: map[int]bool{}, turned: map[int]bool{}}
+	err := s.who.Do(func() error {
 		// A new directory in which another process made a file stays where it is.
 		if err := d.inspectLanded(); err != nil {
 			return err
 		}
-		if err := s.back(d.visitor(), nil); err != nil {
+		if err := s.plan.back(d.visitor(), nil); err != nil {
 			return err
 		}
 		// Now that it is out of reach: did it happen after all?
 		return d.inspectSlots()
 	})
 	if err = errors.Join(err, d.err); err == nil {
-		err = s.syncAll()
+		err = s.hand.syncAll()
 	}
 	return d, err
 }
@@ -116,19 +117,19 @@ func (s *site) takeBack() (*driver, error) {
 // tellPutBack tells of everything that was moved away and put back: that it
 // has new times is our doing. What was never moved away, or is not what it was,
 // is none of our doing.
-func (d *driver) tellPutBack() error {
-	if d.cfg.PutBack == nil {
+func (d *driver) tellPutBack(tell func(Entry)) error {
+	if tell == nil {
 		return nil
 	}
-	return each(d.plan.forward(0, d.plan.size), func(r *record) error {
+	return d.plan.each(func(r *record) error {
 		at, was := r.before(), r.Old
 		if !d.turned[r.N] {
 			return nil
 		}
-		var now *object
-		err := d.who.do(func() (err error) { now, err = d.tree.look(at); return err })
-		if err == nil && was.asBefore(now) {
-			d.cfg.PutBack(entryOf(r, &left{Now: now}))
+		var now *files.Object
+		err := d.who.Do(func() (err error) { now, err = d.tree.Look(at); return err })
+		if err == nil && was.AsBefore(now) {
+			tell(entryOf(r, &left{Now: now}))
 		}
 		return nil
 	})
@@ -137,11 +138,11 @@ func (d *driver) tellPutBack() error {
 // tellLinked tells of the files again that had another name until now. The
 // journal is gone by name only.
 func (s *site) tellLinked() error {
-	return eachWith(isLink, s.plan.forward(0, s.plan.size), func(r *record) error {
+	return s.plan.eachWith(isLink, func(r *record) error {
 		if r.Link == "" {
 			return nil
 		}
-		return s.who.do(func() error {
+		return s.who.Do(func() error {
 			s.tellLink(r)
 			return nil
 		})
@@ -151,8 +152,8 @@ func (s *site) tellLinked() error {
 // tellLink tells, from within do, of a file that a name was taken from: its
 // time is our doing.
 func (s *site) tellLink(r *record) {
-	if now := s.linked(r); now != nil && sameAttrs(r.New, now) && s.cfg.PutBack != nil {
-		s.who.beside(func() { s.cfg.PutBack(entryOf(r, &left{Now: now})) })
+	if now := s.witness.linked(r); now != nil && files.SameAttrs(r.New, now) && s.cfg.PutBack != nil {
+		s.who.Beside(func() { s.cfg.PutBack(entryOf(r, &left{Now: now})) })
 	}
 }
 
@@ -163,16 +164,16 @@ func (s *site) reland() ([]forkbox.Caution, error) {
 		return nil, err
 	}
 	defer lefts.close()
-	if err := s.bring(); err != nil {
+	if err := s.yard.bring(); err != nil {
 		return nil, err
 	}
-	d := &driver{site: s, to: true}
-	err = s.who.do(func() error { return s.forth(d.visitor(), lefts) })
+	d := &driver{crew: s.crew, to: true}
+	err = s.who.Do(func() error { return s.plan.forth(d.visitor(), lefts) })
 	if err = errors.Join(err, d.err); err == nil && len(d.torn) > 0 {
 		return d.torn, mark(s.dir, marker{Stage: torn, Torn: d.torn})
 	}
 	if err == nil {
-		err = s.conclude(done, leftFile, following(lefts, s.landedAgain))
+		err = s.conclude(done, leftFile, following(lefts, s.witness.landedAgain))
 	}
 	if err != nil {
 		return nil, err

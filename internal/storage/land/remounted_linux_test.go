@@ -31,7 +31,7 @@ func TestAStagingDirectoryIsKnownWhenItIsMountedAnew(t *testing.T) {
 			if _, err := l.Stage(t.Context(), Item{Path: "/new", Op: Put, Node: forkbox.Node{Mode: 0o644}, Bytes: []byte("new")}); err != nil {
 				t.Fatal(err)
 			}
-			l.close() // as if it were killed
+			l.site.close() // as if it were killed
 
 			places := filepath.Join(dir, placesFile)
 			text, err := os.ReadFile(places)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // ownedWorld is one where root lands for a user, who owns /home and no more.
@@ -79,11 +80,11 @@ func TestPromise1OwnerMayNotMore(t *testing.T) {
 // lost elsewhere.
 func TestActorIsOnlyTheUser(t *testing.T) {
 	needRoot(t, "acts for another user")
-	a, err := actAs(&forkbox.Owner{UID: 12345, GID: 23456})
+	a, err := files.ActAs(&forkbox.Owner{UID: 12345, GID: 23456})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = a.do(func() error {
+	err = a.Do(func() error {
 		status, err := os.ReadFile("/proc/thread-self/status")
 		for _, want := range []string{"CapEff:\t0000000000000000", "Groups:\t23456 "} {
 			if !strings.Contains(string(status), want) {
@@ -95,7 +96,7 @@ func TestActorIsOnlyTheUser(t *testing.T) {
 		}
 		return err
 	})
-	a.stop()
+	a.Stop()
 	if err != nil {
 		t.Fatal(err)
 	}

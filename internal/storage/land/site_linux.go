@@ -2,39 +2,32 @@ package land
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
-// site is what everything that is done to a landing needs: its journals, its
-// staging directories, and the tree.
-type site struct {
-	cfg      Config
-	dir      *os.File // cfg.Dir
-	name     string   // of the staging directories
-	who      *actor
-	tree     tree
-	places   []*place
-	noted    *journal // the places
-	plan     *journal // the records
-	parts    *journal // what is in directories that are moved entrywise
-	ranges   map[int]span
-	moved    []*record         // the moves, once they were read
-	touched  map[inode]bool    // files whose ctime this landing itself changes
-	reached  *reach            // nil: not known, an earlier process did it
-	extra    map[uint64]int    // open directories of filesystems that have no place
-	weights  map[inPlace]Tally // what is in the directories that are kept
-	movedOut map[int]Tally     // of what a record displaces, what was moved out of it before
+// crew is those who do the work at a landing. Whoever takes a part in it has the
+// same ones.
+type crew struct {
+	who     *files.Actor // with whose rights
+	tree    *files.Tree  // what is landed in
+	yard    *yard        // the staging directories
+	plan    *plan        // what is to be done
+	hand    *hand        // does it
+	witness *witness     // compares what was done with what was meant
 }
 
-// span is a part of a journal.
-type span struct{ from, to int64 }
+// site is a landing that is open: its own directory, and its crew.
+type site struct {
+	crew
+	cfg Config
+	dir *os.File // cfg.Dir
+}
 
 // The files of a landing's directory.
 const (
@@ -49,13 +42,22 @@ func newSite(cfg Config) (*site, error) {
 	if cfg.Root == nil || !filepath.IsAbs(cfg.Dir) {
 		return nil, forkbox.Errorf(forkbox.Invalid, opLand, "a root and an absolute directory for the journal are needed")
 	}
-	who, err := actAs(cfg.Owner)
+	who, err := files.ActAs(cfg.Owner)
 	if err != nil {
 		return nil, err
 	}
-	s := &site{cfg: cfg, name: StagingName(cfg.Dir), who: who, ranges: map[int]span{}, touched: map[inode]bool{}, extra: map[uint64]int{}, movedOut: map[int]Tally{}}
-	s.tree.root = int(cfg.Root.Fd())
-	return s, nil
+	return &site{cfg: cfg, crew: newCrew(cfg, who)}, nil
+}
+
+func newCrew(cfg Config, who *files.Actor) crew {
+	t := &files.Tree{Root: int(cfg.Root.Fd())}
+	p := &plan{ranges: map[int]span{}}
+	y := &yard{who: who, tree: t, own: cfg.Dir, name: StagingName(cfg.Dir), remounted: cfg.Remounted}
+	return crew{
+		who: who, tree: t, yard: y, plan: p,
+		hand:    &hand{tree: t, yard: y, plan: p, touched: map[files.Inode]bool{}, extra: map[uint64]int{}},
+		witness: &witness{who: who, tree: t, yard: y, plan: p, rewritten: cfg.Rewritten, movedOut: map[int]Tally{}},
+	}
 }
 
 // openSite opens a landing that an earlier process may have begun.
@@ -74,118 +76,64 @@ func openSite(cfg Config) (*site, error) {
 	return s, nil
 }
 
+// create makes the landing's directory with empty journals.
+func (s *site) create() error {
+	err := files.Act("mkdir", func() error { return unix.Mkdir(s.cfg.Dir, 0o700) })
+	if errors.Is(err, unix.EEXIST) {
+		return forkbox.Errorf(forkbox.Exists, opLand, "%s is there already", s.cfg.Dir)
+	}
+	if err == nil {
+		s.dir, err = os.Open(s.cfg.Dir)
+	}
+	if err == nil {
+		err = s.yard.create(s.dir)
+	}
+	if err == nil {
+		err = s.plan.create(s.dir)
+	}
+	if err == nil {
+		err = files.SyncFile(s.dir)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(s.cfg.Dir))
+	}
+	if err != nil && s.dir != nil {
+		s.forget()
+	}
+	return wrap(opLand, err)
+}
+
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return files.SyncFile(f)
+}
+
 func (s *site) readJournals() error {
-	if err := s.openJournals(); err != nil {
+	if err := s.yard.read(s.dir); err != nil {
 		return err
 	}
-	if err := s.readPlaces(); err != nil {
-		return err
-	}
-	return s.readRanges()
+	return s.plan.read(s.dir)
 }
 
-func (s *site) openJournals() (err error) {
-	if s.noted, err = openJournal(s.dir, placesFile); err != nil {
-		return err
+// caller is with whose rights the tree is touched.
+func (s *site) caller() int {
+	if s.cfg.Owner != nil {
+		return s.cfg.Owner.UID
 	}
-	if s.plan, err = openJournal(s.dir, planFile); err != nil {
-		return err
-	}
-	s.parts, err = openJournal(s.dir, partsFile)
-	return err
-}
-
-// readPlaces reads each place's last line: the later ones know more.
-func (s *site) readPlaces() error {
-	l := s.noted.forward(0, s.noted.size)
-	for {
-		p := &place{fd: -1}
-		err := nextLine(l, p)
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil || p.K > len(s.places) || p.K < 0 {
-			return damaged(s.cfg.Dir, err)
-		}
-		p.In = unpack(p.In)
-		if p.K == len(s.places) {
-			s.places = append(s.places, p)
-		}
-		s.places[p.K] = p
-	}
+	return os.Geteuid()
 }
 
 func (s *site) close() {
-	for _, p := range s.places {
-		p.close()
-	}
-	for _, fd := range s.extra {
-		if fd >= 0 {
-			unix.Close(fd)
-		}
-	}
-	clear(s.extra)
-	s.tree.forget()
-	for _, j := range []*journal{s.noted, s.plan, s.parts} {
-		j.close()
-	}
+	s.hand.close()
+	s.yard.close()
+	s.plan.close()
+	s.tree.Forget()
 	if s.dir != nil {
 		s.dir.Close()
 	}
-	s.who.stop()
+	s.who.Stop()
 }
-
-// openPlaces opens the staging directories that are there, in the tree or
-// in the landing's own directory.
-func (s *site) openPlaces() error {
-	for _, p := range s.places {
-		p.close()
-		if p.Ino == 0 {
-			continue
-		}
-		if err := s.openPlace(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *site) openPlace(p *place) error {
-	err := p.open(int(s.dir.Fd()), p.stowName())
-	p.stowed = err == nil
-	if errors.Is(err, unix.ENOENT) {
-		err = s.who.do(func() error {
-			fd, err := s.tree.dir(p.In)
-			if err != nil {
-				return err
-			}
-			return p.open(fd, s.name)
-		})
-	}
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-		return nil // it was never durable, or was removed
-	}
-	if err != nil {
-		return failed(opRead, join(p.In, s.name), err)
-	}
-	return s.check(p)
-}
-
-// check closes a directory that has the name of a staging directory and is
-// not the one that was made. Where numbers cannot tell, it is asked what it says
-// of itself.
-func (s *site) check(p *place) error {
-	o, err := fstat(p.fd)
-	if err == nil && o.Ino == p.Ino {
-		return nil
-	}
-	if a, failed := readAbout(p.fd); err == nil && s.cfg.Remounted && p.Overlay && failed == nil && a.Landing == s.cfg.Dir {
-		p.Ino = o.Ino
-		return nil
-	}
-	p.close()
-	return err
-}
-
-// stowName is a place's name in the landing's own directory.
-func (p *place) stowName() string { return "kept-" + strconv.Itoa(p.K) }

@@ -1,11 +1,16 @@
 package land
 
 import (
+	"os"
 	"path"
 	"slices"
 	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // frame is a directory that is put or moved, while items below it come.
@@ -61,7 +66,7 @@ func (l *Landing) around() *record {
 }
 
 func (l *Landing) stagePut(r *record, it *Item, src *source) error {
-	if kernelMode(it.Node.Mode) == 0 || it.Path == "/" {
+	if files.KernelMode(it.Node.Mode) == 0 || it.Path == "/" {
 		return forkbox.Errorf(forkbox.Invalid, opLand, "%q cannot be put: mode %s", it.Path, it.Node.Mode)
 	}
 	if err := l.slotFor(r, it); err != nil {
@@ -70,10 +75,10 @@ func (l *Landing) stagePut(r *record, it *Item, src *source) error {
 	if err := l.make(r, it, src); err != nil {
 		return failed(opLand, it.Path, err)
 	}
-	if it.Node.Nlink > 1 && !r.New.isDir() && r.Link == "" {
+	if it.Node.Nlink > 1 && !r.New.IsDir() && r.Link == "" {
 		l.spots[it.Path] = spot{r.Place, r.Slot, r.Sum}
 	}
-	if r.New.isDir() {
+	if r.New.IsDir() {
 		l.frames = append(l.frames, frame{path: it.Path, put: r, item: it})
 	}
 	return nil
@@ -100,14 +105,14 @@ func (l *Landing) slotFor(r *record, it *Item) (err error) {
 }
 
 func (l *Landing) ownSlot(r *record, at string) error {
-	p, err := l.placeFor(at)
+	p, err := l.yard.placeFor(at)
 	if err != nil {
 		return err
 	}
 	r.Place, r.Slot, r.At = p.K, strconv.Itoa(r.N), at
 	// overlayfs renames a directory of a lower layer only with a feature that
 	// is off in most mounts, and cannot tell beforehand.
-	r.Entrywise = p.Overlay && r.Old.isDir()
+	r.Entrywise = p.Overlay && r.Old.IsDir()
 	return nil
 }
 
@@ -159,21 +164,21 @@ func (l *Landing) stageMove(r *record, it *Item) (err error) {
 }
 
 // expect looks at a path and refuses when that is not what the caller saw.
-func (l *Landing) expect(at string, it *Item, whole bool) (*object, error) {
-	now, err := l.tree.look(at)
+func (l *Landing) expect(at string, it *Item, whole bool) (*files.Object, error) {
+	now, err := l.tree.Look(at)
 	if err != nil {
 		return nil, failed(opLand, it.Path, err)
 	}
-	var want *object
+	var want *files.Object
 	if it.Expect != nil {
-		want = &object{Identity: *it.Expect}
+		want = &files.Object{Identity: *it.Expect}
 	}
-	if want == nil && it.Op == Put && now.isDir() {
+	if want == nil && it.Op == Put && now.IsDir() {
 		// A move that comes later may take it away: see vacate.
 		l.inTheWay = append(l.inTheWay, at)
 		return nil, nil
 	}
-	if why := l.differs(now, want, whole); why != "" {
+	if why := l.hand.differs(now, want, whole); why != "" {
 		return nil, conflict(opLand, it.Path, why)
 	}
 	return now, nil
@@ -190,35 +195,91 @@ func (l *Landing) vacate() error {
 	return nil
 }
 
-// changed is differs for a record that is about to land.
-func (s *site) changed(r *record, now, want *object, whole bool) string {
-	if !r.Carried || now == nil || want == nil {
-		return s.differs(now, want, whole)
+// stageAttr plans a change of attributes. It is done in place, except to a
+// file that has other names: only this one is meant, so it gets a copy.
+func (l *Landing) stageAttr(r *record, it *Item, src *source) (err error) {
+	if l.around() != nil || it.Expect == nil {
+		return forkbox.Errorf(forkbox.Invalid, opLand, "%q has no attributes to change: nothing is known to be there", it.Path)
 	}
-	if now.format() != want.format() || !now.isDir() && !now.sameContent(want) {
-		return "it changed meanwhile"
+	at := l.located(it.Path)
+	if r.Old, err = l.expect(at, it, false); err != nil {
+		return err
 	}
-	return ""
+	if files.KernelMode(it.Node.Mode)&unix.S_IFMT != r.Old.Format() {
+		return forkbox.Errorf(forkbox.Invalid, opLand, "%q is of another type: put it", it.Path)
+	}
+	if !r.Old.IsDir() && r.Old.Nlink > 1 {
+		return l.stageCopy(r, it, src, at)
+	}
+	h, err := l.hand.openAt(at)
+	if err != nil {
+		return failed(opLand, it.Path, err)
+	}
+	defer unix.Close(h.Fd)
+	r.At, r.Old.Xattrs = at, h.Xattrs()
+	r.New = &files.Object{Mode: files.KernelMode(it.Node.Mode), UID: uint32(it.Node.UID), GID: uint32(it.Node.GID), Xattrs: files.Packed(it.Node.Xattrs)}
+	if it.KeepOwner {
+		r.New.UID, r.New.GID = r.Old.UID, r.Old.GID
+	}
+	return nil
 }
 
-// differs says why something is not what was seen before, or nothing. whole
-// has it look at a directory's time as well: names came or went in it.
-func (s *site) differs(now, want *object, whole bool) string {
-	switch {
-	case want == nil && now == nil:
-		return ""
-	case want == nil:
-		return "something is there by now"
-	case now == nil:
-		return "it is gone"
-	case now.Ino != want.Ino:
-		return "it was replaced meanwhile"
-	case now.isDir() && !whole:
-		return ""
-	case now.Ctime != want.Ctime && !s.touched[now.inode()]:
-		return "it changed meanwhile"
-	case !now.isDir() && now.Size != want.Size:
-		return "it changed meanwhile"
+// stageCopy puts a copy of a file in its place, with other attributes.
+func (l *Landing) stageCopy(r *record, it *Item, src *source, at string) error {
+	r.Op, r.Asked = Put, Attr
+	if it.Node.ModTime.IsZero() {
+		it.Node.ModTime = time.Unix(0, r.Old.Mtime)
 	}
-	return ""
+	dir, name, err := l.tree.Parent(at)
+	if err == nil && r.Old.IsRegular() {
+		var fd int
+		if fd, err = files.Open(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY); err == nil {
+			src.file = os.NewFile(uintptr(fd), name)
+		}
+	}
+	if err == nil && r.Old.IsSymlink() {
+		it.Node.Target, err = files.Readlink(dir, name)
+	}
+	if err == nil {
+		it.Node.Rdev = r.Old.Rdev
+		err = l.ownSlot(r, at)
+	}
+	if err == nil {
+		err = l.make(r, it, src)
+	}
+	if err != nil {
+		return failed(opLand, it.Path, err)
+	}
+	l.spots[it.Path] = spot{r.Place, r.Slot, r.Sum}
+	return nil
+}
+
+// dress gives something that was staged the attributes of its item. The order
+// matters: chown clears setuid and capabilities, chmod rewrites an ACL.
+func dress(h files.Handle, r *record, it *Item) error {
+	now, err := files.Fstat(h.Fd)
+	if err != nil {
+		return err
+	}
+	want := files.KernelMode(it.Node.Mode)
+	if it.KeepOwner {
+		if r.Old != nil {
+			_, err = h.Chown(now, r.Old.UID, r.Old.GID)
+		}
+	} else {
+		var got *files.Object
+		if got, err = h.Chown(now, uint32(it.Node.UID), uint32(it.Node.GID)); err == nil {
+			want = files.WithoutLentRights(want, got, uint32(it.Node.UID), uint32(it.Node.GID))
+		}
+	}
+	if err == nil && !now.IsSymlink() {
+		err = h.Chmod(want)
+	}
+	if err == nil {
+		err = h.SetXattrs(it.Path, it.Node.Xattrs)
+	}
+	if err == nil && !it.Node.ModTime.IsZero() {
+		err = h.SetModTime(it.Node.ModTime)
+	}
+	return err
 }

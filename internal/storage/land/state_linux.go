@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // stage is where a landing is, as the marker in its directory says. It is
@@ -44,39 +45,39 @@ const (
 func mark(dir *os.File, m marker) error {
 	m.Torn = slices.Clone(m.Torn)
 	for i, c := range m.Torn {
-		m.Torn[i].Path = pack(c.Path)
+		m.Torn[i].Path = files.Pack(c.Path)
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
 	fd := int(dir.Fd())
-	if err := unlink(fd, markerNext, 0); err != nil && err != unix.ENOENT {
+	if err := files.Unlink(fd, markerNext, 0); err != nil && err != unix.ENOENT {
 		return err
 	}
 	if err := writeDurably(fd, markerNext, text); err != nil {
 		return err
 	}
-	if err := rename(fd, markerNext, fd, markerFile, 0); err != nil {
+	if err := files.Rename(fd, markerNext, fd, markerFile, 0); err != nil {
 		return err
 	}
-	return syncFile(dir)
+	return files.SyncFile(dir)
 }
 
 func writeDurably(dir int, name string, text []byte) error {
-	f, err := create(dir, name)
+	f, err := files.Create(dir, name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	err = act("write marker", func() error {
+	err = files.Act("write marker", func() error {
 		_, err := f.Write(text)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return syncFile(f)
+	return files.SyncFile(f)
 }
 
 // Where says where a landing stands, and changes nothing. One without a trace is
@@ -109,7 +110,7 @@ func readMarker(dir string) (marker, error) {
 		err = json.Unmarshal(text, &m)
 	}
 	for i, c := range m.Torn {
-		m.Torn[i].Path = unpack(c.Path)
+		m.Torn[i].Path = files.Unpack(c.Path)
 	}
 	return m, err
 }

@@ -2,7 +2,7 @@ package land
 
 import (
 	"path"
-	"regexp"
+	"strings"
 )
 
 // Stray is a staging directory that lies in a tree, as far as it says itself
@@ -27,16 +27,17 @@ type Stray struct {
 // shownPaths is how many paths a stray names.
 const shownPaths = 5
 
-var stagingName = regexp.MustCompile(`^\.forkbox-([0-9a-z]{1,64})$`)
+const stagingPrefix = ".forkbox-"
 
 // strayID is the landing's id in the name of a staging directory.
 func strayID(dir string) (id string, ok bool) {
-	m := stagingName.FindStringSubmatch(path.Base(dir))
-	if m == nil {
+	id, ok = strings.CutPrefix(path.Base(dir), stagingPrefix)
+	other := func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') }
+	if !ok || id == "" || len(id) > 64 || strings.ContainsFunc(id, other) {
 		return "", false
 	}
-	return m[1], true
+	return id, true
 }
 
 // StagingName is what the staging directories of a landing are called.
-func StagingName(dir string) string { return ".forkbox-" + path.Base(dir) }
+func StagingName(dir string) string { return stagingPrefix + path.Base(dir) }

@@ -9,14 +9,15 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/linux"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // FindStrays lists the staging directories in a directory of the tree. Whose
 // landings they belong to is for the caller to find out.
 func FindStrays(root *os.File, dir string) (found []string) {
-	t := tree{root: int(root.Fd())}
-	defer t.forget()
-	fd, err := t.dir(dir)
+	t := files.Tree{Root: int(root.Fd())}
+	defer t.Forget()
+	fd, err := t.Dir(dir)
 	if err != nil {
 		return nil
 	}
@@ -25,7 +26,7 @@ func FindStrays(root *os.File, dir string) (found []string) {
 		if _, ok := strayID(name); !ok {
 			continue
 		}
-		if o, err := lstat(fd, name); err == nil && o.isDir() {
+		if o, err := files.Lstat(fd, name); err == nil && o.IsDir() {
 			found = append(found, join(dir, name))
 		}
 	}
@@ -34,12 +35,12 @@ func FindStrays(root *os.File, dir string) (found []string) {
 
 // LookStray says what a staging directory holds. who has to own it, or be root.
 func LookStray(root *os.File, dir string, who forkbox.Owner) (Stray, error) {
-	s, err := openStray(root, dir, who)
+	m, err := openStray(root, dir, who)
 	if err != nil {
 		return Stray{}, err
 	}
-	defer s.close()
-	return s.survey()
+	defer m.site.close()
+	return m.survey()
 }
 
 // RestoreStray takes back what a landing did whose own directory is lost, as
@@ -47,12 +48,12 @@ func LookStray(root *os.File, dir string, who forkbox.Owner) (Stray, error) {
 // by now, that stays, and is named. Nothing is deleted: what had landed goes
 // into the staging directory, which may be the only place that still has it.
 func RestoreStray(root *os.File, dir string, who forkbox.Owner) (Stray, []forkbox.Caution, error) {
-	s, err := openStray(root, dir, who)
+	m, err := openStray(root, dir, who)
 	if err != nil {
 		return Stray{}, nil, err
 	}
-	defer s.close()
-	before, err := s.survey()
+	defer m.site.close()
+	before, err := m.survey()
 	switch {
 	case err != nil:
 		return before, nil, err
@@ -63,49 +64,57 @@ func RestoreStray(root *os.File, dir string, who forkbox.Owner) (Stray, []forkbo
 		return before, nil, forkbox.Errorf(forkbox.Invalid, opRestore, "%s holds nothing of reality: the apply had not begun to land", dir).
 			Hint("what was to land is in it; delete it: forkbox repair --stray %s --delete", dir)
 	}
-	d, err := s.takeBack()
+	d, err := m.site.takeBack()
 	if err != nil {
 		return before, nil, forkbox.Wrap(opRestore, err)
 	}
-	after, err := s.survey()
+	after, err := m.survey()
 	return after, d.torn, err
 }
 
 // DeleteStray removes a staging directory with all that is in it.
 func DeleteStray(root *os.File, dir string, who forkbox.Owner) (Stray, error) {
-	s, err := openStray(root, dir, who)
+	m, err := openStray(root, dir, who)
 	if err != nil {
 		return Stray{}, err
 	}
-	defer s.close()
-	before, err := s.survey()
+	defer m.site.close()
+	before, err := m.survey()
 	if err == nil {
-		err = s.who.do(s.removeStray)
+		err = m.who.Do(m.remove)
 	}
 	if refused(err) && who.UID == 0 {
-		err = s.removeStray() // what others have in a directory of the owner's
+		err = m.remove() // what others have in a directory of the owner's
 	}
 	return before, failed(opDelete, dir, err)
+}
+
+// remains is a staging directory in the tree that outlived its landing's own
+// directory, and serves as that.
+type remains struct {
+	crew
+	site *site
 }
 
 // openStray opens a staging directory as if it were the landing's own. It is
 // found with the rights of who asks, and everything else is done with those of
 // its owner: what it says is only as good as the one who could write it.
-func openStray(root *os.File, dir string, who forkbox.Owner) (*site, error) {
+func openStray(root *os.File, dir string, who forkbox.Owner) (*remains, error) {
 	if _, ok := strayID(dir); !ok || checkPath(dir) != nil {
 		return nil, forkbox.Errorf(forkbox.Invalid, opFind, "%q is no absolute path of a directory .forkbox-ID", dir).
 			Hint("forkbox doctor lists them")
 	}
-	s, err := newSite(Config{Dir: dir, Root: root, Owner: actingFor(who)})
+	lost, err := newSite(Config{Dir: dir, Root: root, Owner: actingFor(who)})
 	if err != nil {
 		return nil, err
 	}
-	s.name = path.Base(dir)
-	if err := s.openStrayDir(who); err != nil {
-		s.close()
+	m := &remains{crew: lost.crew, site: lost}
+	m.yard.lieIn(dir)
+	if err := m.open(who); err != nil {
+		m.site.close()
 		return nil, err
 	}
-	return s, nil
+	return m, nil
 }
 
 // actingFor is whose rights are needed: the process's own, or a user's.
@@ -116,88 +125,87 @@ func actingFor(who forkbox.Owner) *forkbox.Owner {
 	return &who
 }
 
-func (s *site) openStrayDir(who forkbox.Owner) error {
+func (m *remains) open(who forkbox.Owner) error {
 	var fd int
-	err := s.who.do(func() (err error) {
-		fd, err = s.tree.resolve(s.cfg.Dir[1:], unix.O_RDONLY|unix.O_DIRECTORY)
+	err := m.who.Do(func() (err error) {
+		fd, err = m.tree.Resolve(m.site.cfg.Dir[1:], unix.O_RDONLY|unix.O_DIRECTORY)
 		return err
 	})
 	if err != nil {
-		return forkbox.Errorf(forkbox.NotFound, opFind, "open %s: %w", s.cfg.Dir, err).Hint("forkbox doctor lists them")
+		return forkbox.Errorf(forkbox.NotFound, opFind, "open %s: %w", m.site.cfg.Dir, err).Hint("forkbox doctor lists them")
 	}
-	s.dir = os.NewFile(uintptr(fd), s.cfg.Dir)
-	o, err := fstat(fd)
+	m.site.dir = os.NewFile(uintptr(fd), m.site.cfg.Dir)
+	o, err := files.Fstat(fd)
 	if err != nil {
 		return err
 	}
 	if int(o.UID) != who.UID && who.UID != 0 {
-		return forkbox.Errorf(forkbox.Denied, opFind, "%s belongs to user %d", s.cfg.Dir, o.UID).Hint("ask them, or root")
+		return forkbox.Errorf(forkbox.Denied, opFind, "%s belongs to user %d", m.site.cfg.Dir, o.UID).Hint("ask them, or root")
 	}
 	if int(o.UID) != who.UID {
-		s.who.stop()
-		if s.who, err = actAs(actingFor(forkbox.Owner{UID: int(o.UID), GID: int(o.GID)})); err != nil {
+		if err := m.who.Change(actingFor(forkbox.Owner{UID: int(o.UID), GID: int(o.GID)})); err != nil {
 			return err
 		}
 	}
-	if err := s.readJournals(); err != nil {
-		return damaged(s.cfg.Dir, err)
+	if err := m.site.readJournals(); err != nil {
+		return damaged(m.site.cfg.Dir, err)
 	}
-	if err := s.checkPlan(); err != nil {
+	if err := m.checkPlan(); err != nil {
 		return err
 	}
-	return s.openPlaces()
+	return m.yard.openPlaces()
 }
 
 // checkPlan: a journal that lay in the tree may have been written by the user
 // who owns the directory.
-func (s *site) checkPlan() error {
-	return each(s.plan.forward(0, s.plan.size), func(r *record) error {
+func (m *remains) checkPlan() error {
+	return m.plan.each(func(r *record) error {
 		inPlace := r.Op != Attr || r.Inside
 		switch {
-		case inPlace && (r.Place < 0 || r.Place >= len(s.places) || r.Slot == ""),
+		case inPlace && (!m.yard.has(r) || r.Slot == ""),
 			checkPath(r.Path) != nil, r.Op == Move && (checkPath(r.From) != nil || r.Old == nil),
 			r.Op == Put && r.New == nil, r.Op == Remove && r.Old == nil, r.Op == Attr && (r.Old == nil || r.New == nil):
-			return damaged(s.cfg.Dir, nil)
+			return damaged(m.site.cfg.Dir, nil)
 		}
 		return nil
 	})
 }
 
 // survey looks at what a staging directory holds.
-func (s *site) survey() (Stray, error) {
-	fd := int(s.dir.Fd())
-	o, err := fstat(fd)
+func (m *remains) survey() (Stray, error) {
+	fd := int(m.site.dir.Fd())
+	o, err := files.Fstat(fd)
 	if err != nil {
 		return Stray{}, err
 	}
-	id, _ := strayID(s.cfg.Dir)
-	st := Stray{Dir: s.cfg.Dir, ID: id, UID: int(o.UID), Touched: s.plan.size > 0}
+	id, _ := strayID(m.site.cfg.Dir)
+	st := Stray{Dir: m.site.cfg.Dir, ID: id, UID: int(o.UID), Touched: m.plan.begun()}
 	// One that cannot be read was cut off when it was written: nothing was
 	// staged by then.
 	if a, err := readAbout(fd); err == nil {
 		st.Landing = a.Landing
 	}
-	if err := s.isStaging(fd, st); err != nil {
+	if err := m.isStaging(fd, st); err != nil {
 		return st, err
 	}
 	if st.Files, err = countFiles(fd); err != nil {
 		return st, err
 	}
-	return st, s.who.do(func() error {
-		return each(s.plan.forward(0, s.plan.size), func(r *record) error { return s.countKept(&st, o.Ino, r) })
+	return st, m.who.Do(func() error {
+		return m.plan.each(func(r *record) error { return m.countKept(&st, o.Ino, r) })
 	})
 }
 
 // isStaging refuses what only has the name of a staging directory.
-func (s *site) isStaging(fd int, st Stray) error {
-	ignore, err := lstat(fd, ignoreFile)
-	if err != nil || st.Landing != "" || ignore != nil && ignore.isRegular() && ignore.Size == 2 {
+func (m *remains) isStaging(fd int, st Stray) error {
+	ignore, err := files.Lstat(fd, ignoreFile)
+	if err != nil || st.Landing != "" || ignore != nil && ignore.IsRegular() && ignore.Size == 2 {
 		return err
 	}
 	if names, err := linux.List(fd); err != nil || !slices.ContainsFunc(names, isSlot) {
 		return err
 	}
-	return forkbox.Errorf(forkbox.Invalid, opFind, "%s is not what an apply leaves behind", s.cfg.Dir)
+	return forkbox.Errorf(forkbox.Invalid, opFind, "%s is not what an apply leaves behind", m.site.cfg.Dir)
 }
 
 // countFiles counts what is in the directory but for the landing's own.
@@ -220,13 +228,13 @@ func countFiles(fd int) (int, error) {
 
 // countKept counts a record whose old object is in the directory with this
 // inode.
-func (s *site) countKept(st *Stray, ino uint64, r *record) error {
-	if r.Inside || r.Op == Attr || s.places[r.Place].Ino != ino || s.places[r.Place].fd < 0 {
+func (m *remains) countKept(st *Stray, ino uint64, r *record) error {
+	if r.Inside || r.Op == Attr || m.yard.of(r).Ino != ino || m.yard.lacks(r) {
 		return nil
 	}
-	kept, err := s.keepsOld(r)
+	kept, err := m.keepsOld(r)
 	if err != nil || !kept {
-		return gone(err)
+		return files.Gone(err)
 	}
 	if st.Kept++; len(st.Paths) < shownPaths {
 		st.Paths = append(st.Paths, r.before())
@@ -236,12 +244,11 @@ func (s *site) countKept(st *Stray, ino uint64, r *record) error {
 
 // keepsOld says whether what a record displaced is in its slot: what is not
 // what was staged.
-func (s *site) keepsOld(r *record) (bool, error) {
-	p := s.places[r.Place]
+func (m *remains) keepsOld(r *record) (bool, error) {
+	p := m.yard.of(r)
 	if r.Entrywise {
 		found := false
-		at := s.ranges[r.N]
-		err := s.eachPart(s.parts.forward(at.from, at.to), func(x *part) error {
+		err := m.plan.eachPart(r, func(x *part) error {
 			there, err := p.lookSlot(x.Slot)
 			found = found || there != nil
 			return err
@@ -249,24 +256,24 @@ func (s *site) keepsOld(r *record) (bool, error) {
 		return found, err
 	}
 	there, err := p.lookSlot(r.Slot)
-	return there != nil && !there.is(r.New), err
+	return there != nil && !there.Is(r.New), err
 }
 
-func (s *site) removeStray() error {
-	if err := removeIn(int(s.dir.Fd())); err != nil {
+func (m *remains) remove() error {
+	if err := files.RemoveIn(int(m.site.dir.Fd())); err != nil {
 		return err
 	}
-	parent, err := s.freshDir(path.Dir(s.cfg.Dir))
+	parent, err := m.yard.freshDir(path.Dir(m.site.cfg.Dir))
 	if err != nil {
 		return err
 	}
 	defer unix.Close(parent)
-	was, err := fstat(int(s.dir.Fd()))
+	was, err := files.Fstat(int(m.site.dir.Fd()))
 	if err != nil {
 		return err
 	}
-	if now, err := lstat(parent, s.name); err != nil || !now.is(was) {
+	if now, err := files.Lstat(parent, m.yard.name); err != nil || !now.Is(was) {
 		return err
 	}
-	return unlink(parent, s.name, unix.AT_REMOVEDIR)
+	return files.Unlink(parent, m.yard.name, unix.AT_REMOVEDIR)
 }

@@ -141,7 +141,7 @@ func TestStrayWithoutAJournal(t *testing.T) {
 	l := w.begin()
 	_, err := l.Stage(t.Context(), w.put("/f", "new"))
 	w.must(err)
-	l.close()
+	l.site.close()
 	if found := w.loseStore(); len(found) != 3 {
 		t.Fatal(found)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // crashBeforeDone lands and crashes when everything is flipped and the marker
@@ -12,7 +14,7 @@ import (
 func (w *world) crashBeforeDone(run func()) {
 	w.Helper()
 	markers := 0
-	step = func(name string) error {
+	files.Step = func(name string) error {
 		if name == "write marker" {
 			if markers++; markers == 2 {
 				panic(crash{})

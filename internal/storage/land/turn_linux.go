@@ -4,11 +4,13 @@ import (
 	"errors"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // turn brings one record to the driver's side, unless it is there.
 func (d *driver) turn(r *record, l *left) error {
-	if d.places[r.Place].fd < 0 {
+	if d.yard.lacks(r) {
 		return conflict(opRecover, r.Path, "its staging directory is gone")
 	}
 	f, err := d.sight(r, l)
@@ -16,7 +18,7 @@ func (d *driver) turn(r *record, l *left) error {
 		return failed(opRecover, r.Path, err)
 	}
 	if d.to && r.Entrywise && !(f.landed && r.New != nil) {
-		if err := d.evacuate(r, r.Path, d.unedited()); err != nil {
+		if err := d.hand.evacuate(r, r.Path, d.unedited()); err != nil {
 			return failed(opRecover, r.Path, err)
 		}
 		f.here = nil
@@ -43,37 +45,36 @@ func (d *driver) refill(r *record) error {
 			return err
 		}
 	}
-	return d.populate(r, r.Path)
+	return d.hand.populate(r, r.Path)
 }
 
 // lastIsOut says whether the last part is in its slot: it leaves first and
 // returns last.
 func (d *driver) lastIsOut(r *record) (bool, error) {
-	var last part
-	at := d.ranges[r.N]
-	if err := nextLine(d.parts.backward(at.from, at.to), &last); err != nil {
+	last, err := d.plan.lastPart(r)
+	if err != nil {
 		return false, err
 	}
-	there, err := d.places[r.Place].lookSlot(last.Slot)
+	there, err := d.yard.of(r).lookSlot(last.Slot)
 	if err == nil && there == nil {
-		there, err = d.places[r.Place].lookSlot(last.Slot + leaving)
+		there, err = d.yard.of(r).lookSlot(last.Slot + leaving)
 	}
 	return there != nil, err
 }
 
 // sighting is what is found at both ends of a flip.
 type sighting struct {
-	here, there   *object // at the path, in the slot
+	here, there   *files.Object // at the path, in the slot
 	landed, known bool
 }
 
 func (d *driver) sight(r *record, l *left) (f sighting, err error) {
-	f.here, err = d.tree.look(r.Path)
+	f.here, err = d.tree.Look(r.Path)
 	if errors.Is(err, unix.ELOOP) {
 		err = nil // another process put a symlink on the way: ours is not there
 	}
 	if err == nil {
-		f.there, err = d.places[r.Place].lookSlot(r.Slot)
+		f.there, err = d.yard.of(r).lookSlot(r.Slot)
 	}
 	f.landed, f.known = hasLanded(r, l, f.here, f.there)
 	return f, err
@@ -93,11 +94,11 @@ func (d *driver) turnFlip(r *record, l *left, f sighting) error {
 	if f.here == nil && f.there == nil {
 		return nil
 	}
-	dir, name, err := d.tree.parent(r.Path)
+	dir, name, err := d.tree.Parent(r.Path)
 	if err != nil {
 		return err
 	}
-	if err := d.swap(dir, name, f.here, r, f.there); err != nil {
+	if err := d.hand.swap(dir, name, f.here, r, f.there); err != nil {
 		return err
 	}
 	d.hasTurned(r)
@@ -111,8 +112,8 @@ func (d *driver) turnFlip(r *record, l *left, f sighting) error {
 
 // sameCame looks at what a turn took away. When that is not what was seen
 // right before, another process was quicker, and gets it back.
-func (d *driver) sameCame(r *record, l *left, seen *object) error {
-	why, err := d.mustStay(&d.places[r.Place].tree, "/"+r.Slot, l, seen)
+func (d *driver) sameCame(r *record, l *left, seen *files.Object) error {
+	why, err := d.mustStay(&d.yard.of(r).tree, "/"+r.Slot, l, seen)
 	if err != nil || why == "" {
 		return err
 	}
@@ -120,9 +121,9 @@ func (d *driver) sameCame(r *record, l *left, seen *object) error {
 	if err != nil {
 		return err
 	}
-	dir, name, err := d.tree.parent(r.Path)
+	dir, name, err := d.tree.Parent(r.Path)
 	if err == nil {
-		err = d.swap(dir, name, f.here, r, f.there)
+		err = d.hand.swap(dir, name, f.here, r, f.there)
 	}
 	if err != nil {
 		return err
@@ -132,18 +133,18 @@ func (d *driver) sameCame(r *record, l *left, seen *object) error {
 
 // mustStay says why what is somewhere, and was seen there or elsewhere, is not
 // to be taken away, or was not.
-func (d *driver) mustStay(t *tree, p string, l *left, seen *object) (string, error) {
-	now, err := t.look(p)
+func (d *driver) mustStay(t *files.Tree, p string, l *left, seen *files.Object) (string, error) {
+	now, err := t.Look(p)
 	if err != nil {
 		return "", err
 	}
-	if !seen.asBefore(now) {
+	if !seen.AsBefore(now) {
 		return "it was changed meanwhile", nil
 	}
-	if l == nil || !seen.isDir() || !seen.is(l.Slot) {
+	if l == nil || !seen.IsDir() || !seen.Is(l.Slot) {
 		return "", nil
 	}
-	below, err := d.tallyAt(t, p, "")
+	below, err := d.witness.tallyAt(t, p, "")
 	if err == nil && below != l.Below {
 		return "something in it was changed meanwhile", nil
 	}
@@ -153,28 +154,28 @@ func (d *driver) mustStay(t *tree, p string, l *left, seen *object) (string, err
 // hasLanded says on which side a flip is. Before the landing was done, what
 // was staged tells: it is in the slot or at the path. Afterwards what is kept
 // tells, for an undo may be forced over something that was never staged.
-func hasLanded(r *record, l *left, here, there *object) (landed, known bool) {
+func hasLanded(r *record, l *left, here, there *files.Object) (landed, known bool) {
 	switch {
 	case l != nil && l.Slot != nil:
-		return there.is(l.Slot), there.is(l.Slot) || here.is(l.Slot)
+		return there.Is(l.Slot), there.Is(l.Slot) || here.Is(l.Slot)
 	case l != nil:
 		return there == nil, true
 	case r.New != nil:
-		return here.is(r.New), here.is(r.New) || there.is(r.New)
+		return here.Is(r.New), here.Is(r.New) || there.Is(r.New)
 	}
 	return there != nil, true
 }
 
 // mayTurn refuses to move away what another process changed meanwhile.
-func (d *driver) mayTurn(r *record, l *left, here *object) string {
+func (d *driver) mayTurn(r *record, l *left, here *files.Object) string {
 	if d.force != nil {
 		if d.force(r.Path) || r.New == nil && here == nil {
 			return ""
 		}
-		why, _ := d.changedSince(r, l)
+		why, _ := d.witness.changedSince(r, l)
 		return why
 	}
-	var ours *object // what this landing, or its undo, put at the path
+	var ours *files.Object // what this landing, or its undo, put at the path
 	switch {
 	case !d.to:
 		ours = r.New
@@ -184,12 +185,12 @@ func (d *driver) mayTurn(r *record, l *left, here *object) string {
 	switch {
 	case ours == nil && here != nil:
 		return "something new is there"
-	case ours != nil && r.Link != "" && ours.is(here) && ours.sameContent(here):
+	case ours != nil && r.Link != "" && ours.Is(here) && ours.SameContent(here):
 		return ""
-	case ours != nil && !ours.asBefore(here):
+	case ours != nil && !ours.AsBefore(here):
 		return "it was changed meanwhile"
-	case ours.isDir() && l != nil:
-		why, err := d.mustStay(&d.tree, r.Path, l, here)
+	case ours.IsDir() && l != nil:
+		why, err := d.mustStay(d.tree, r.Path, l, here)
 		if err != nil {
 			return err.Error()
 		}
@@ -199,37 +200,9 @@ func (d *driver) mayTurn(r *record, l *left, here *object) string {
 }
 
 // settled is what a flip leaves at its path on one side.
-func (r *record) settled(landed bool, l *left) *object {
+func (r *record) settled(landed bool, l *left) *files.Object {
 	if landed && l != nil {
 		return l.Now
 	}
 	return r.Old
 }
-
-// mend is for a crash that came while a directory was loosened for a rename.
-func (d *driver) mend(p string, want *object) error {
-	if !want.isDir() {
-		return nil
-	}
-	h, err := d.openAt(p)
-	if err != nil {
-		return gone(err)
-	}
-	defer unix.Close(h.fd)
-	now, err := fstat(h.fd)
-	if err != nil || !now.is(want) || now.Mode == want.Mode || now.Mode != want.Mode|0o200 {
-		return err
-	}
-	return h.chmod(want.Mode)
-}
-
-// kept adds to a reason where the other object is.
-func (d *driver) kept(r *record, why string) string {
-	p := d.places[r.Place]
-	if there, err := p.lookSlot(r.Slot); err != nil || there == nil {
-		return why
-	}
-	return why + keptAs + join(join(p.In, d.name), r.Slot)
-}
-
-const keptAs = "; the other version is kept as "

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // Undo takes a landing back, all of it or nothing: the old objects return to
@@ -35,7 +36,7 @@ func Undo(ctx context.Context, cfg Config, force func(path string) bool) error {
 	if err := s.undoable(); err != nil {
 		return err
 	}
-	if err := s.openPlaces(); err != nil {
+	if err := s.yard.openPlaces(); err != nil {
 		return wrap(opUndo, err)
 	}
 	return wrap(opUndo, s.undo(ctx, force))
@@ -58,42 +59,55 @@ func (s *site) undoable() error {
 	return nil
 }
 
+// undo takes one landing back.
+type undo struct {
+	crew
+	site  *site
+	lefts *journal               // what the landing left
+	force func(path string) bool // what may go nevertheless
+}
+
 func (s *site) undo(ctx context.Context, force func(string) bool) error {
 	lefts, err := openJournal(s.dir, leftFile)
 	if err != nil {
 		return err
 	}
 	defer lefts.close()
-	err = s.bring()
+	u := &undo{crew: s.crew, site: s, lefts: lefts, force: force}
+	return u.run(ctx)
+}
+
+func (u *undo) run(ctx context.Context) error {
+	err := u.yard.bring()
 	if err == nil {
-		err = s.who.do(func() error { return s.mayUndo(lefts, force) })
+		err = u.who.Do(func() error { return u.mayUndo() })
 	}
 	if err != nil {
-		return besides(err, s.stow())
+		return besides(err, u.yard.stow())
 	}
-	if err := mark(s.dir, marker{Stage: undoing}); err != nil {
-		return s.undoFailed(err)
+	if err := mark(u.site.dir, marker{Stage: undoing}); err != nil {
+		return u.goBack(err)
 	}
-	d := &driver{site: s, to: false, force: force}
-	err = s.who.do(func() error { return s.back(s.cancellable(ctx, d.visitor()), lefts) })
+	d := &driver{crew: u.crew, to: false, force: u.force}
+	err = u.who.Do(func() error { return u.plan.back(cancellable(ctx, d.visitor()), u.lefts) })
 	if err == nil {
-		err = s.mayHaveUndone(lefts, force)
+		err = u.mayHaveUndone()
 	}
 	if err == nil {
-		err = s.conclude(undone, undoneFile, following(lefts, s.undoneLeft))
+		err = u.site.conclude(undone, undoneFile, following(u.lefts, u.witness.undoneLeft))
 	}
 	if err != nil {
-		return s.undoFailed(err)
+		return u.goBack(err)
 	}
-	_ = s.settleUndone() // tidying; Recover does it too
+	_ = u.site.settleUndone() // tidying; Recover does it too
 	return nil
 }
 
-// undoFailed goes back to where the undo began.
-func (s *site) undoFailed(cause error) error {
-	torn, err := []forkbox.Caution(nil), s.notConcluded(undone, undoing)
+// goBack goes back to where the undo began.
+func (u *undo) goBack(cause error) error {
+	torn, err := []forkbox.Caution(nil), u.site.notConcluded(undone, undoing)
 	if err == nil {
-		torn, err = s.reland()
+		torn, err = u.site.reland()
 	}
 	if err != nil {
 		return errors.Join(cause, forkbox.Errorf(forkbox.Internal, opUndo, "go back: %w", err).Hint("it is tried again at the next apply or undo, and when the daemon starts"))
@@ -106,26 +120,26 @@ func (s *site) undoFailed(cause error) error {
 
 // mayUndo looks at everything first, so that all that stands in the way is
 // named at once.
-func (s *site) mayUndo(lefts *journal, force func(string) bool) error {
+func (u *undo) mayUndo() error {
 	refusal := forkbox.Errorf(forkbox.Conflict, opUndo, "the tree has changed since")
-	in := &inspection{site: s}
-	returns, err := s.freeingMoves()
+	in := &inspection{crew: u.crew}
+	returns, err := u.freeingMoves()
 	if err != nil {
 		return err
 	}
 	in.report = func(_ *record, p, why string) {
-		if !force(p) {
+		if !u.force(p) {
 			refusal.About(p, why)
 		}
 	}
 	in.judge = func(r *record, l *left) (string, error) {
-		if why := s.cannotReturn(r, returns[r.N]); why != "" {
+		if why := u.cannotReturn(r, returns[r.N]); why != "" {
 			refusal.About(r.Path, why) // force or not
 			return "", nil
 		}
-		return s.stands(r, l, returns[r.N])
+		return u.stands(r, l, returns[r.N])
 	}
-	if err := in.run(lefts); err != nil {
+	if err := in.run(u.lefts); err != nil {
 		return err
 	}
 	if len(refusal.Items) == 0 {
@@ -136,11 +150,11 @@ func (s *site) mayUndo(lefts *journal, force func(string) bool) error {
 
 // mayHaveUndone looks again, now that what was landed is out of reach: it has
 // to be what mayUndo saw.
-func (s *site) mayHaveUndone(lefts *journal, force func(string) bool) error {
+func (u *undo) mayHaveUndone() error {
 	refusal := forkbox.Errorf(forkbox.Conflict, opUndo, "the tree changed at the very moment")
-	in := &inspection{site: s, slots: true}
+	in := &inspection{crew: u.crew, slots: true}
 	in.report = func(_ *record, p, why string) {
-		if !force(p) {
+		if !u.force(p) {
 			refusal.About(p, why)
 		}
 	}
@@ -151,9 +165,9 @@ func (s *site) mayHaveUndone(lefts *journal, force func(string) bool) error {
 		case r.New == nil: // it had removed something, and something is there again
 			was = &left{}
 		}
-		return s.changedIn(&s.places[r.Place].tree, "/"+r.Slot, r, was)
+		return u.witness.changedIn(&u.yard.of(r).tree, "/"+r.Slot, r, was)
 	}
-	if err := s.who.do(func() error { return in.run(lefts) }); err != nil || len(refusal.Items) == 0 {
+	if err := u.who.Do(func() error { return in.run(u.lefts) }); err != nil || len(refusal.Items) == 0 {
 		return err
 	}
 	return refusal
@@ -161,13 +175,13 @@ func (s *site) mayHaveUndone(lefts *journal, force func(string) bool) error {
 
 // freeingMoves finds the moves from where this landing did something else as
 // well: whether there is room now says nothing about later.
-func (s *site) freeingMoves() (map[int]bool, error) {
+func (u *undo) freeingMoves() (map[int]bool, error) {
 	found := map[int]bool{}
-	moves, err := s.movesOf()
+	moves, err := u.plan.moves()
 	if err != nil || len(moves) == 0 {
 		return found, err
 	}
-	err = each(s.plan.forward(0, s.plan.size), func(r *record) error {
+	err = u.plan.each(func(r *record) error {
 		for _, m := range moves {
 			other := m.N != r.N && r.Op == Move && forkbox.Within(m.From, r.From)
 			if other || forkbox.Within(m.From, r.Path) && r.Op != Attr {
@@ -180,62 +194,62 @@ func (s *site) freeingMoves() (map[int]bool, error) {
 }
 
 // stands says what is in the way of taking a record back.
-func (s *site) stands(r *record, l *left, freeing bool) (string, error) {
+func (u *undo) stands(r *record, l *left, freeing bool) (string, error) {
 	switch r.Op {
 	case Move:
 		if freeing {
 			return "", nil
 		}
-		if from, err := s.tree.look(r.From); err != nil || from != nil {
+		if from, err := u.tree.Look(r.From); err != nil || from != nil {
 			return fmt.Sprintf("something is at %q again", r.From), err
 		}
 		return "", nil
 	case Attr:
-		return s.attrsChanged(r, l)
+		return u.attrsChanged(r, l)
 	}
-	return s.changedSince(r, l)
+	return u.witness.changedSince(r, l)
 }
 
-func (s *site) attrsChanged(r *record, l *left) (string, error) {
-	h, err := s.openAt(r.Path)
+func (u *undo) attrsChanged(r *record, l *left) (string, error) {
+	h, err := u.hand.openAt(r.Path)
 	if err != nil {
 		return "it was deleted since", nil
 	}
-	defer unix.Close(h.fd)
-	now, err := fstat(h.fd)
+	defer unix.Close(h.Fd)
+	now, err := files.Fstat(h.Fd)
 	if err != nil {
 		return "", err
 	}
-	now.Xattrs = h.xattrs()
-	d := &driver{site: s, force: func(string) bool { return false }}
+	now.Xattrs = h.Xattrs()
+	d := &driver{crew: u.crew, force: func(string) bool { return false }}
 	return d.mayChange(r, l, h, now), nil
 }
 
 // cannotReturn says why a record cannot be taken back even by force.
-func (s *site) cannotReturn(r *record, freeing bool) string {
+func (u *undo) cannotReturn(r *record, freeing bool) string {
 	switch {
 	case r.Inside:
 		return ""
-	case r.Op != Attr && s.places[r.Place].fd < 0:
-		return "what was there before is gone: " + join(s.places[r.Place].In, s.name)
+	case r.Op != Attr && u.yard.lacks(r):
+		return "what was there before is gone: " + u.yard.path(u.yard.of(r))
 	case r.Op == Attr:
-		if now, err := s.tree.look(r.Path); err != nil || now == nil {
+		if now, err := u.tree.Look(r.Path); err != nil || now == nil {
 			return "it was deleted since"
 		}
 		return ""
-	case r.Op == Move && !freeing && s.isGone(path.Dir(r.From)):
+	case r.Op == Move && !freeing && u.isGone(path.Dir(r.From)):
 		return "the directory that it was in is gone"
 	case r.Op == Move && !r.Entrywise:
-		if now, err := s.tree.look(r.Path); err != nil || !now.is(r.Old) {
+		if now, err := u.tree.Look(r.Path); err != nil || !now.Is(r.Old) {
 			return "what was moved there is gone"
 		}
-	case r.Old != nil && s.isGone(path.Dir(r.Path)):
+	case r.Old != nil && u.isGone(path.Dir(r.Path)):
 		return "the directory that it was in is gone"
 	}
 	return ""
 }
 
-func (s *site) isGone(dir string) bool {
-	_, err := s.tree.dir(dir)
+func (u *undo) isGone(dir string) bool {
+	_, err := u.tree.Dir(dir)
 	return err != nil
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/land/files"
 )
 
 // world is a tree to land in, with a store beside it.
@@ -130,7 +131,7 @@ func (w *world) seen(p string) *forkbox.Identity {
 	if unix.Lstat(w.at(p), &st) != nil {
 		return nil
 	}
-	return &describe(&st).Identity
+	return &files.Describe(&st).Identity
 }
 
 func (w *world) put(p, content string) Item {
@@ -168,7 +169,7 @@ func (w *world) node(mode fs.FileMode) forkbox.Node {
 // snap describes everything in the tree, but the times of directories.
 func (w *world) snap() map[string]string {
 	w.Helper()
-	all, first := map[string]string{}, map[inode]string{}
+	all, first := map[string]string{}, map[files.Inode]string{}
 	err := filepath.WalkDir(w.root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if !errors.Is(err, fs.ErrPermission) {
@@ -186,25 +187,25 @@ func (w *world) snap() map[string]string {
 	return all
 }
 
-func (w *world) describe(p, rel string, first map[inode]string) string {
+func (w *world) describe(p, rel string, first map[files.Inode]string) string {
 	var st unix.Stat_t
 	w.must(unix.Lstat(p, &st))
-	o := describe(&st)
+	o := files.Describe(&st)
 	text := fmt.Sprintf("%o %d:%d rdev=%d", o.Mode, o.UID, o.GID, o.Rdev)
-	if !o.isDir() {
+	if !o.IsDir() {
 		text += fmt.Sprintf(" size=%d mtime=%d", o.Size, o.Mtime)
-		if _, ok := first[o.inode()]; !ok {
-			first[o.inode()] = rel
+		if _, ok := first[o.Inode()]; !ok {
+			first[o.Inode()] = rel
 		}
 		if !w.overlay {
-			text += fmt.Sprintf(" same=%q", first[o.inode()])
+			text += fmt.Sprintf(" same=%q", first[o.Inode()])
 		}
 	}
 	switch {
-	case o.isSymlink():
+	case o.IsSymlink():
 		target, _ := os.Readlink(p)
 		text += " ->" + target
-	case o.isRegular():
+	case o.IsRegular():
 		content, err := os.ReadFile(p)
 		text += fmt.Sprintf(" %x %v", sha256.Sum256(content), err)
 	}
@@ -217,7 +218,7 @@ func xattrText(p string) string {
 		return err.Error()
 	}
 	defer unix.Close(fd)
-	all := handle{fd, false}.xattrs()
+	all := files.Handle{Fd: fd}.Xattrs()
 	var names []string
 	for name, value := range all {
 		names = append(names, fmt.Sprintf(" %s=%x", name, value))

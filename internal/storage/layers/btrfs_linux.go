@@ -137,7 +137,12 @@ func drainSubvolume(ctx context.Context, parent int, name string) {
 		return
 	}
 	defer unix.Close(top)
-	_ = (&remover{ctx: ctx, top: top}).drain(top, 1)
+	r := newRemover(ctx, top)
+	for left := []string{""}; len(left) > 0; left, _, err = r.list(top) { // deep directories arrive here meanwhile
+		if err != nil || r.drain(top, 1) != nil {
+			return
+		}
+	}
 }
 
 func isSubvolume(dir string) bool {

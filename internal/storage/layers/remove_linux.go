@@ -24,6 +24,7 @@ type remover struct {
 	ctx   context.Context
 	top   int // the root of the tree, where deep directories are moved to
 	moved int
+	names []byte // room for a part of a directory
 }
 
 // removeTree deletes dir/name and everything below it.
@@ -44,20 +45,34 @@ func removeTree(ctx context.Context, dir, name string) error {
 		return ignoreGone(err)
 	}
 	defer unix.Close(top)
-	r := &remover{ctx: ctx, top: top}
-	if err := r.drain(top, 0); err != nil {
-		return err
-	}
-	return ignoreGone(unix.Unlinkat(parent, name, unix.AT_REMOVEDIR))
+	return newRemover(ctx, top).removeDir(parent, name, top, 0)
 }
 
-// drain empties an open directory. Deleting while listing may make a
-// filesystem skip entries, and deep directories arrive at the top meanwhile,
-// so it lists again until nothing is left.
-func (r *remover) drain(dir, depth int) error {
+func newRemover(ctx context.Context, top int) *remover {
+	return &remover{ctx: ctx, top: top, names: make([]byte, 64<<10)}
+}
+
+// removeDir deletes the directory parent/name, which is open as dir. Deleting
+// while listing may make a filesystem skip entries, and deep directories arrive
+// at the top meanwhile, so it lists again as long as something is left.
+func (r *remover) removeDir(parent int, name string, dir, depth int) error {
 	for {
-		names, err := list(dir)
-		if err != nil || len(names) == 0 {
+		if err := r.drain(dir, depth); err != nil {
+			return err
+		}
+		err := unix.Unlinkat(parent, name, unix.AT_REMOVEDIR)
+		if !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.EEXIST) {
+			return ignoreGone(err)
+		}
+	}
+}
+
+// drain deletes what is in an open directory, a part at a time.
+func (r *remover) drain(dir, depth int) error {
+	for more := true; more; {
+		var names []string
+		var err error
+		if names, more, err = r.list(dir); err != nil {
 			return err
 		}
 		for _, name := range names {
@@ -66,6 +81,7 @@ func (r *remover) drain(dir, depth int) error {
 			}
 		}
 	}
+	return nil
 }
 
 func (r *remover) remove(dir int, name string, depth int) error {
@@ -88,12 +104,9 @@ func (r *remover) remove(dir int, name string, depth int) error {
 		return r.moveUp(dir, name)
 	}
 	if depth == 0 { // nothing can be moved out of it if it is a subvolume
-		r = &remover{ctx: r.ctx, top: sub}
+		r = &remover{ctx: r.ctx, top: sub, names: r.names}
 	}
-	if err := r.drain(sub, depth+1); err != nil {
-		return err
-	}
-	return ignoreGone(unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
+	return r.removeDir(dir, name, sub, depth+1)
 }
 
 // moveUp renames a directory to the top of the tree, where a later round of
@@ -157,21 +170,20 @@ func unlock(fd int) error {
 	return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700)
 }
 
-// list names some of a directory's entries, from its start.
-func list(dir int) ([]string, error) {
+// list names some of a directory's entries, from its start, and says whether
+// there are likely to be more.
+func (r *remover) list(dir int) (names []string, more bool, err error) {
 	if _, err := unix.Seek(dir, 0, 0); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var names []string
-	buf := make([]byte, 64<<10)
-	for len(names) == 0 {
-		n, err := unix.ReadDirent(dir, buf)
-		if n <= 0 || err != nil {
-			return nil, ignoreGone(err) // another task was faster
+	n := 0
+	for len(names) == 0 { // there may have been nothing but . and ..
+		if n, err = unix.ReadDirent(dir, r.names); n <= 0 || err != nil {
+			return nil, false, ignoreGone(err) // another task was faster
 		}
-		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+		_, _, names = unix.ParseDirent(r.names[:n], -1, nil)
 	}
-	return names, nil
+	return names, n > len(r.names)/2, nil
 }
 
 func stillMounted(name string) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/linux"
@@ -25,6 +26,23 @@ func (s *Store) HostFree() (bytes, inodes, total int64, err error) {
 		inodes = -1
 	}
 	return int64(st.Bavail) * block, inodes, int64(st.Blocks) * block, nil
+}
+
+// Check tries whether a box could be written to the store. It leaves nothing: a file
+// without a name is gone with its descriptor.
+func (s *Store) Check() error {
+	const op = "write to the store"
+	dir := filepath.Dir(s.Dir("x"))
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+	if errors.Is(err, unix.EOPNOTSUPP) { // this filesystem has none
+		err = unix.Access(dir, unix.W_OK)
+	} else if err == nil {
+		err = unix.Close(fd)
+	}
+	if err != nil {
+		return forkbox.Errorf(forkbox.CodeOf(forkbox.Wrap(op, err)), op, "%s: %w", dir, err)
+	}
+	return nil
 }
 
 // CreateLog opens an exec's log for its box's init, who adds to it. Root in a

@@ -2,11 +2,13 @@ package oci
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
@@ -41,8 +43,21 @@ func overlay(t testing.TB, at, upper, work string, lowers []string) {
 func inOverlay(t testing.TB, at, upper, work string, lowers []string, do func()) {
 	t.Helper()
 	overlay(t, at, upper, work, lowers)
-	defer func() { check(t, unix.Unmount(at, 0)) }()
+	defer func() { check(t, unmount(at)) }()
 	do()
+}
+
+// unmount waits until no other process has a foot in the mount: the tests of
+// other packages look at what is mounted on the host.
+func unmount(at string) (err error) {
+	for range 1000 {
+		if err = unix.Unmount(at, 0); !errors.Is(err, unix.EBUSY) {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	_ = unix.Unmount(at, unix.MNT_DETACH) // in reality there is none left of it
+	return err
 }
 
 // act does something to a tree; that it may be impossible does not matter.

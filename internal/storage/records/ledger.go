@@ -7,8 +7,8 @@ import (
 )
 
 // UpdateBox implements [forkbox.Ledger].
-func (k *Keeper) UpdateBox(ctx context.Context, box forkbox.Box) error {
-	if err := k.Ledger.UpdateBox(ctx, box); err != nil {
+func (k *Keeper) UpdateBox(ctx context.Context, box forkbox.Box, tell ...forkbox.Event) error {
+	if err := k.Ledger.UpdateBox(ctx, box, tell...); err != nil {
 		return err
 	}
 	if box.State == forkbox.Removing { // before any of it goes: what is removed is not brought back
@@ -20,8 +20,8 @@ func (k *Keeper) UpdateBox(ctx context.Context, box forkbox.Box) error {
 }
 
 // DeleteBox implements [forkbox.Ledger].
-func (k *Keeper) DeleteBox(ctx context.Context, id string) error {
-	if err := k.Ledger.DeleteBox(ctx, id); err != nil {
+func (k *Keeper) DeleteBox(ctx context.Context, id string, tell ...forkbox.Event) error {
+	if err := k.Ledger.DeleteBox(ctx, id, tell...); err != nil {
 		return err
 	}
 	k.forget(boxPrefix, id)
@@ -29,13 +29,13 @@ func (k *Keeper) DeleteBox(ctx context.Context, id string) error {
 }
 
 // AddSnapshot implements [forkbox.Ledger].
-func (k *Keeper) AddSnapshot(ctx context.Context, s forkbox.Snapshot, box forkbox.Box) error {
-	return k.told(box.ID, k.Ledger.AddSnapshot(ctx, s, box))
+func (k *Keeper) AddSnapshot(ctx context.Context, s forkbox.Snapshot, box forkbox.Box, tell ...forkbox.Event) error {
+	return k.told(box.ID, k.Ledger.AddSnapshot(ctx, s, box, tell...))
 }
 
 // TakeBack implements [forkbox.Ledger].
-func (k *Keeper) TakeBack(ctx context.Context, snapshot string, box forkbox.Box) error {
-	return k.told(box.ID, k.Ledger.TakeBack(ctx, snapshot, box))
+func (k *Keeper) TakeBack(ctx context.Context, snapshot string, box forkbox.Box, tell ...forkbox.Event) error {
+	return k.told(box.ID, k.Ledger.TakeBack(ctx, snapshot, box, tell...))
 }
 
 // UpdateSnapshot implements [forkbox.Ledger].
@@ -51,13 +51,13 @@ func (k *Keeper) told(box string, err error) error {
 }
 
 // AddTemplate implements [forkbox.Ledger].
-func (k *Keeper) AddTemplate(ctx context.Context, t forkbox.Template) error {
-	return k.toldTemplate(t, k.Ledger.AddTemplate(ctx, t))
+func (k *Keeper) AddTemplate(ctx context.Context, t forkbox.Template, tell ...forkbox.Event) error {
+	return k.toldTemplate(t, k.Ledger.AddTemplate(ctx, t, tell...))
 }
 
 // UpdateTemplate implements [forkbox.Ledger].
-func (k *Keeper) UpdateTemplate(ctx context.Context, t forkbox.Template) error {
-	return k.toldTemplate(t, k.Ledger.UpdateTemplate(ctx, t))
+func (k *Keeper) UpdateTemplate(ctx context.Context, t forkbox.Template, tell ...forkbox.Event) error {
+	return k.toldTemplate(t, k.Ledger.UpdateTemplate(ctx, t, tell...))
 }
 
 func (k *Keeper) toldTemplate(t forkbox.Template, err error) error {
@@ -68,8 +68,8 @@ func (k *Keeper) toldTemplate(t forkbox.Template, err error) error {
 }
 
 // DeleteTemplate implements [forkbox.Ledger].
-func (k *Keeper) DeleteTemplate(ctx context.Context, id string) error {
-	if err := k.Ledger.DeleteTemplate(ctx, id); err != nil {
+func (k *Keeper) DeleteTemplate(ctx context.Context, id string, tell ...forkbox.Event) error {
+	if err := k.Ledger.DeleteTemplate(ctx, id, tell...); err != nil {
 		return err
 	}
 	k.forget(templatePrefix, id)

@@ -9,5 +9,6 @@
 //	init.go      its life, and its answers
 //	exec.go      a command from start to exit; spawn.go, stdio.go, traits.go, users.go are parts of the start
 //	relay.go     output, to the caller and into the log
+//	files.go     the agent that reads and writes files for the daemon
 //	network.go   the device that leads to the gate, and connections into the box
 package boxinit

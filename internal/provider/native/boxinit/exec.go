@@ -15,6 +15,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/execlog"
+	"github.com/forkbox/forkbox/internal/execstream"
 	"github.com/forkbox/forkbox/internal/wire"
 )
 
@@ -32,11 +33,16 @@ type child struct {
 	stamp    uint64   // of all its processes
 	status   chan syscall.WaitStatus
 	end      chan struct{} // closed when it has ended
+	hasty    chan struct{} // closed when its reader is not waited for any more; see hurry
+	once     sync.Once
 
-	mu     sync.Mutex
-	cause  forkbox.Cause  // why we ended it, if we did
-	forced bool           // and it took KILL
-	ending sync.WaitGroup // while we are at it
+	streaming sync.Mutex // while a reader attaches
+	mu        sync.Mutex
+	source    *execstream.Source // its reader, where that is over a link
+	why       string             // why we ended it, where its reader would not know
+	cause     forkbox.Cause      // why we ended it, if we did
+	forced    bool               // and it took KILL
+	ending    sync.WaitGroup     // while we are at it
 }
 
 // start runs a command, whose exit watch writes to the log. Of one that could not
@@ -47,8 +53,9 @@ func (p *pid1) start(id string, args *ExecArgs, files []*os.File) error {
 	}
 	stdio, log, enter := unpack(args, files)
 	defer wire.CloseAll(enter...)
-	c := &child{id: id, rootless: p.config.Rootless, group: args.Group, status: make(chan syscall.WaitStatus, 1), end: make(chan struct{})}
+	c := &child{id: id, rootless: p.config.Rootless, group: args.Group, status: make(chan syscall.WaitStatus, 1), end: make(chan struct{}), hasty: make(chan struct{})}
 	c.log = execlog.NewWriter(log, args.LogCap)
+	stdio.Stream = args.Stream
 	spawn, err := c.prepare(args, stdio)
 	if err == nil {
 		spawn.enter = enter
@@ -64,6 +71,9 @@ func (p *pid1) start(id string, args *ExecArgs, files []*os.File) error {
 		stdio.Close()
 		wire.CloseAll(c.tty, c.slave, c.stdin, log)
 		return err
+	}
+	if args.Stream != nil {
+		c.keepFor(*args.Stream)
 	}
 	for _, r := range c.out {
 		go r.run()
@@ -118,11 +128,16 @@ func (p *pid1) watch(c *child, timeout time.Duration, log *os.File) {
 	status := <-c.status
 	close(c.end)
 	c.ending.Wait() // its exit tells what it took to end all of it
+	caller := patience{hasty: c.hasty}
 	for _, r := range c.out {
-		r.drain(c.killed())
+		r.drain()
+		caller.await(r.drained)
 	}
 	wire.CloseAll(c.slave) // not before: a command may close all that it has of its terminal and go on
 	exit := c.exit(status)
+	if source := c.reader(); source != nil {
+		source.Finish(caller.await)
+	}
 	_ = c.log.End(exit)
 	p.finish(c, Exited{ID: c.id, Exit: exit, Output: c.log.Output()})
 	for _, r := range c.out {
@@ -131,16 +146,10 @@ func (p *pid1) watch(c *child, timeout time.Duration, log *os.File) {
 	wire.CloseAll(c.tty, c.stdin, log)
 }
 
-func (c *child) killed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cause != ""
-}
-
 // exit turns a wait status into what a shell would report.
 func (c *child) exit(status syscall.WaitStatus) forkbox.Exit {
 	c.mu.Lock()
-	cause, forced := c.cause, c.forced
+	cause, forced, why := c.cause, c.forced, c.why
 	c.mu.Unlock()
 	e := forkbox.Exit{Code: status.ExitStatus(), Cause: forkbox.CauseExited}
 	if status.Signaled() {
@@ -148,6 +157,9 @@ func (c *child) exit(status syscall.WaitStatus) forkbox.Exit {
 	}
 	if cause != "" {
 		e.Cause, e.Forced = cause, forced
+	}
+	if why != "" {
+		e.Why, e.By = why, "forkbox"
 	}
 	if cause == forkbox.CauseTimeout {
 		e.Code = 124

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/boxfiles/agent"
 	"github.com/forkbox/forkbox/internal/linux"
 	"github.com/forkbox/forkbox/internal/wire"
 )
@@ -35,19 +36,24 @@ type pid1 struct {
 	spawned chan struct{} // has a value when a child was started
 	jobs    chan func()   // for who is idle
 	score   score
+	program *os.File // this one
 
 	mu     sync.Mutex
 	daemon *wire.Conn        // nil while no daemon is connected
 	execs  map[string]*child // running
 	byPID  map[int]*child
+	agents map[int]bool      // by pid: what reads and writes files for the daemon
 	ended  map[string]Exited // not yet acknowledged
 	stamps uint64            // given so far
 	device *os.File          // the way to the gate
 }
 
-// Init is the whole life of a box's pid 1. It returns, with the exit code, only
-// when it fails.
+// Init is the whole life of a box's pid 1, or of the agent that this one starts. It
+// returns with the exit code; pid 1 only when it fails.
 func Init() int {
+	if len(os.Args) == 2 && os.Args[1] == agentArg {
+		return agent.Serve()
+	}
 	fmt.Fprintln(os.Stderr, "forkbox-init:", runInit(os.Args))
 	return 1
 }
@@ -71,7 +77,7 @@ func runInit(args []string) error {
 		return err
 	}
 	file.Close()
-	p := &pid1{config: config, spawned: make(chan struct{}, 1), jobs: make(chan func()), execs: map[string]*child{}, byPID: map[int]*child{}, ended: map[string]Exited{}}
+	p := &pid1{config: config, spawned: make(chan struct{}, 1), jobs: make(chan func()), execs: map[string]*child{}, byPID: map[int]*child{}, agents: map[int]bool{}, ended: map[string]Exited{}}
 	if err := p.settle(); err != nil {
 		return err
 	}
@@ -84,6 +90,7 @@ func runInit(args []string) error {
 // is not needed any more.
 func (p *pid1) settle() error {
 	p.score.open()
+	p.openProgram()
 	if p.config.Net != forkbox.NetHost {
 		if err := linux.LoopbackUp(); err != nil {
 			return fmt.Errorf("bring up loopback: %w", err)
@@ -186,7 +193,7 @@ func (p *pid1) answer(req Request, files []*os.File) Reply {
 	case DoSuspend:
 		err = p.with(req.ID, func(c *child) error { rep.Stopped = c.suspend(); return nil })
 	case DoList:
-		rep.Processes, err = processes()
+		rep.Processes, err = p.processes()
 	case DoStop:
 		go p.stop(req.Grace)
 	case DoClaim:
@@ -195,6 +202,8 @@ func (p *pid1) answer(req Request, files []*os.File) Reply {
 		if err = p.with(req.ID, func(c *child) error { return c.attach(req, files) }); forkbox.CodeOf(err) == forkbox.NotFound {
 			wire.CloseAll(files...)
 		}
+	case DoStream:
+		rep.At, err = p.stream(req, files)
 	case DoDevice:
 		if p.device == nil {
 			err = forkbox.Errorf(forkbox.Unsupported, "open the box's network", "it has none that ends at a gate")
@@ -203,6 +212,8 @@ func (p *pid1) answer(req Request, files []*os.File) Reply {
 		rep.Files = []*os.File{p.device}
 	case DoDial:
 		err = p.dial(req.Port, files)
+	case DoFiles:
+		err = p.startAgent(req.Agent, files)
 	case DoRefresh:
 		err = refreshHere()
 	case DoWhose:
@@ -302,6 +313,7 @@ func (p *pid1) reap() {
 func (p *pid1) reaped(pid int, status syscall.WaitStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	delete(p.agents, pid)
 	if c := p.byPID[pid]; c != nil {
 		delete(p.byPID, pid)
 		c.status <- status
@@ -321,7 +333,7 @@ func (p *pid1) leaveWhenLonely() {
 		p.mu.Unlock()
 		// Without a /proc (its files were deleted under the box) there is
 		// nothing worth staying for either.
-		if list, err := processes(); needed || err == nil && len(list) > 1 {
+		if list, err := p.processes(); needed || err == nil && len(list) > 1 {
 			alone = time.Now()
 		}
 		if time.Since(alone) > lonely {
@@ -335,7 +347,14 @@ func (p *pid1) leaveWhenLonely() {
 func (p *pid1) stop(grace forkbox.Grace) {
 	_ = syscall.Kill(-1, syscall.SIGTERM)
 	_ = syscall.Kill(-1, syscall.SIGCONT) // the stopped ones cannot hear it otherwise
-	if p.empty(grace, func() bool { list, err := processes(); return err == nil && len(list) <= 1 }) {
+	p.mu.Lock()
+	for _, c := range p.execs {
+		if c.reader() != nil { // one that is lost might come back long after the grace
+			c.hurry()
+		}
+	}
+	p.mu.Unlock()
+	if p.empty(grace, func() bool { list, err := p.processes(); return err == nil && len(list) <= 1 }) {
 		os.Exit(0)
 	}
 	p.mu.Lock()
@@ -368,6 +387,7 @@ func (p *pid1) empty(patience time.Duration, also func() bool) bool {
 func (c *child) force() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.hurry()
 	if c.cause == "" {
 		c.cause = forkbox.CauseStopped
 	}

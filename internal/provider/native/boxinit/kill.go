@@ -43,6 +43,7 @@ func (c *child) signal(sig syscall.Signal) error {
 // kill ends the exec and everything it started: TERM, a grace, KILL. It
 // returns once they are gone.
 func (c *child) kill(grace forkbox.Grace, cause forkbox.Cause) error {
+	c.hurry()
 	c.mu.Lock()
 	if c.cause == "" {
 		c.cause = cause

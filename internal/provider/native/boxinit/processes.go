@@ -75,8 +75,8 @@ func parseStat(pid int, raw []byte) (stat, error) {
 	return st, nil
 }
 
-// processes lists those of the box, init included, zombies not.
-func processes() ([]forkbox.Process, error) {
+// processes lists those of the box, init included, zombies and agents not.
+func (p *pid1) processes() ([]forkbox.Process, error) {
 	all, err := stats()
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func processes() ([]forkbox.Process, error) {
 	boot := time.Now().Add(-time.Duration(now.Nano()))
 	list := make([]forkbox.Process, 0, len(all))
 	for _, st := range all {
-		if st.state == "Z" {
+		if st.state == "Z" || p.isAgent(st.pid) {
 			continue
 		}
 		started := boot.Add(time.Duration(st.start) * time.Second / TicksPerSecond)

@@ -28,27 +28,31 @@ const (
 	DoAck     Verb = "ack"     // the exit of ID is in the ledger
 	DoClaim   Verb = "claim"   // the spare becomes the box named ID
 	DoAttach  Verb = "attach"  // relay what ID writes to these files too
+	DoStream  Verb = "stream"  // have ID read and written over the link that comes along
 	DoDevice  Verb = "device"  // give the box's TUN device
 	DoAsk     Verb = "ask"     // give what asks about the box's sockets
 	DoWhose   Verb = "whose"   // say which exec started the process PID
 	DoDial    Verb = "dial"    // connect to Port of the box, and relay
+	DoFiles   Verb = "files"   // start what reads and writes files
 	DoRefresh Verb = "refresh" // see what reality has now
 )
 
 // Request is what the daemon says.
 type Request struct {
-	Number int           `json:"n"`
-	Verb   Verb          `json:"verb"`
-	ID     string        `json:"id,omitempty"`
-	Exec   *ExecArgs     `json:"exec,omitempty"`
-	Signal int           `json:"signal,omitempty"`
-	Grace  forkbox.Grace `json:"grace,omitempty"`
-	Size   forkbox.Size  `json:"size,omitzero"`
-	Hosts  []byte        `json:"hosts,omitempty"`
-	Have   [2]bool       `json:"have,omitzero"`  // which of in and out come along
-	Last   bool          `json:"last,omitempty"` // the end of in is that of the exec's stdin
-	Port   int           `json:"port,omitempty"`
-	PID    int           `json:"pid,omitempty"`
+	Number int                 `json:"n"`
+	Verb   Verb                `json:"verb"`
+	ID     string              `json:"id,omitempty"`
+	Exec   *ExecArgs           `json:"exec,omitempty"`
+	Signal int                 `json:"signal,omitempty"`
+	Grace  forkbox.Grace       `json:"grace,omitempty"`
+	Size   forkbox.Size        `json:"size,omitzero"`
+	Hosts  []byte              `json:"hosts,omitempty"`
+	Have   [2]bool             `json:"have,omitzero"`  // which of in and out come along
+	Last   bool                `json:"last,omitempty"` // the end of in is that of the exec's stdin
+	Join   *forkbox.StreamJoin `json:"join,omitempty"`
+	Port   int                 `json:"port,omitempty"`
+	Agent  *FilesArgs          `json:"agent,omitempty"`
+	PID    int                 `json:"pid,omitempty"`
 
 	Fetches bool `json:"-"` // a file is to come with the answer
 }
@@ -67,6 +71,8 @@ type ExecArgs struct {
 	LogCap int64         `json:"log_cap"`
 	Have   [4]bool       `json:"have"`
 	Extra  []int         `json:"extra,omitempty"`
+	// Stream is instead of in, out and err.
+	Stream *forkbox.StreamSpec `json:"stream,omitempty"`
 	// Enter is how many files to write to come last, by which the exec enters
 	// the cgroup whose name ends with Group.
 	Enter int    `json:"enter,omitempty"`
@@ -83,6 +89,7 @@ type Reply struct {
 	Processes []forkbox.Process `json:"processes,omitempty"`
 	Exited    *Exited           `json:"exited,omitempty"`
 	Stopped   bool              `json:"stopped,omitempty"`
+	At        *forkbox.StreamAt `json:"at,omitempty"`
 
 	Files []*os.File `json:"-"` // that come along
 }

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"os"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox/internal/execlog"
+	"github.com/forkbox/forkbox/internal/execstream"
 	"github.com/forkbox/forkbox/internal/wire"
 )
 
@@ -24,6 +25,9 @@ type relay struct {
 	mu      sync.Mutex
 	also    *os.File // who attached later
 	over    bool     // nothing is passed to who attached any more
+	passing sync.Mutex
+	total   int64                             // bytes that were passed on
+	window  atomic.Pointer[execstream.Window] // what is kept for a reader
 	once    sync.Once
 	drained chan struct{} // closed when everything written before the exit was relayed
 	done    chan struct{} // closed when no process can write any more
@@ -65,26 +69,13 @@ func (r *relay) run() {
 	}
 }
 
-// drain returns when what the exec wrote before it ended has been passed on.
-// Reading until end of file would wait for daemons that it left behind.
-//
-// What was killed is not waited for long: its caller may never read.
-func (r *relay) drain(killed bool) {
+// drain has drained closed when what the exec wrote before it ended has been
+// passed on. Reading until end of file would wait for daemons that it left behind.
+func (r *relay) drain() {
 	if err := r.from.SetReadDeadline(past); err != nil {
 		r.settled()
 	}
-	var enough <-chan time.Time
-	if killed {
-		enough = time.After(killedDrain)
-	}
-	select {
-	case <-r.drained:
-	case <-enough:
-	}
 }
-
-// killedDrain is how long a killed exec's caller gets to read its last output.
-const killedDrain = 500 * time.Millisecond
 
 // rest passes on what is in the pipe now, without waiting for more.
 func (r *relay) rest(buf []byte) bool {
@@ -115,9 +106,23 @@ func (r *relay) pass(p []byte) bool {
 		_, err := r.to.Write(p)
 		ok = err == nil
 	}
-	r.log.Write(r.stream, p)
+	wanted := r.keep(p)
 	r.passOn(p)
-	return ok
+	return ok && wanted
+}
+
+// keep waits for the reader, where there is one. It holds a lock, so that a
+// window which begins to be kept begins where the log ends.
+func (r *relay) keep(p []byte) (wanted bool) {
+	r.passing.Lock()
+	defer r.passing.Unlock()
+	r.total += int64(len(p))
+	wanted = true
+	if w := r.window.Load(); w != nil {
+		wanted = w.Write(p)
+	}
+	r.log.Write(r.stream, p)
+	return wanted
 }
 
 // passOn writes to who attached later. One that goes away is forgotten: the

@@ -119,7 +119,7 @@ func typeInto(master, in *os.File) {
 }
 
 func (c *child) pipes(s *spawnArgs, open bool, stdio forkbox.Stdio) error {
-	in, err := c.input(stdio.In, open)
+	in, err := c.input(stdio.In, open || stdio.Stream != nil && stdio.Stream.Stdin)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (c *child) pipes(s *spawnArgs, open bool, stdio forkbox.Stdio) error {
 	}
 	errOut := out
 	// 2>&1: one pipe for both keeps the order of what is written.
-	if same(stdio.Out, stdio.Err) {
+	if stdio.Stream != nil && stdio.Stream.Merge || same(stdio.Out, stdio.Err) {
 		wire.CloseAll(stdio.Err)
 	} else if errOut, err = c.pipe(s, stdio.Err, execlog.Stderr); err != nil {
 		return err

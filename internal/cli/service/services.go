@@ -1,0 +1,103 @@
+// Package service has the verbs about what listens on the machine.
+package service
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/cli/app"
+	"github.com/forkbox/forkbox/internal/cli/terminal"
+)
+
+// ServicesVerb lists what listens.
+func ServicesVerb(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "services",
+		Short: "Show what listens on this machine, and where it keeps its data",
+		Long: `Show the services of this machine: databases, caches and servers that wait for
+connections, with their ports, their processes, and the data that they keep. As
+root you see everyone's, else your own.
+
+A box does not have these services: it has their files, as they are on the disk,
+and its ports are its own. Do not start a database in a box on files that the
+machine's own is writing.`,
+		Example:           "  forkbox services\n  forkbox services --json | jq -r '.services[] | select(.recipe==\"postgresql\").data[].path'",
+		Args:              app.Alone(""),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return list(cmd.Context(), a) },
+	}
+}
+
+func list(ctx context.Context, a *app.App) error {
+	c := a.Client()
+	defer c.Close()
+	var found []forkbox.Service
+	err := a.Patiently(ctx, "looking", func(ctx context.Context) (err error) {
+		found, err = c.Services(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.PrintJSON(map[string]any{"services": found})
+	}
+	if len(found) == 0 {
+		a.Say("no service listens that you may see")
+		return nil
+	}
+	if err := a.Table("NAME\tPORTS\tUSER\tPROCESSES\tRECIPE\tDATA", func(w io.Writer) { writeServices(w, found) }); err != nil {
+		return err
+	}
+	for _, s := range found {
+		if s.Note != "" {
+			a.Say("note: %s: %s", terminal.Printable(s.Name), terminal.Printable(s.Note))
+		}
+	}
+	return nil
+}
+
+func writeServices(w io.Writer, list []forkbox.Service) {
+	for _, s := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d (pid %d)\t%s\t%s\n", terminal.Printable(s.Name), portText(s), terminal.Printable(s.User),
+			s.Processes, s.PID, s.Recipe, dataText(s.Data))
+	}
+}
+
+// portText is where a service listens: the ports, or else its first socket.
+func portText(s forkbox.Service) string {
+	if len(s.Ports) == 0 {
+		return terminal.Printable(s.Sockets[0])
+	}
+	list := make([]string, len(s.Ports))
+	for i, port := range s.Ports {
+		list[i] = strconv.Itoa(port)
+	}
+	return strings.Join(list, ",")
+}
+
+// dataText is the first place with data, and how much there is in all.
+func dataText(data []forkbox.ServiceData) string {
+	if len(data) == 0 {
+		return "-"
+	}
+	var bytes int64
+	least := ""
+	for _, d := range data {
+		bytes += d.Bytes
+		if d.Counting {
+			least = "over "
+		}
+	}
+	text := terminal.Printable(data[0].Path)
+	if more := len(data) - 1; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + " (" + least + terminal.RoundBytes(bytes) + ")"
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package services
+
+import (
+	"context"
+
+	"github.com/forkbox/forkbox"
+)
+
+// Find needs Linux.
+func Find(context.Context, int) ([]forkbox.Service, error) {
+	return nil, forkbox.Errorf(forkbox.Unsupported, "look for services", "this system is not Linux")
+}

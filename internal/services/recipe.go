@@ -1,0 +1,80 @@
+// Package services finds what listens on this machine: the databases, caches and
+// servers that a box would need copies of, and where each keeps its data.
+package services
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// recipe is what is known of one kind of service. Each is a file that a person
+// can read, and add.
+type recipe struct {
+	Name     string   `yaml:"name"`
+	Programs []string `yaml:"programs"`
+	Data     struct {
+		// Marker is a file that the data directory has. Where the working
+		// directory lacks it, the service keeps its data where it is not looked for.
+		Marker string `yaml:"marker"`
+		// Paths are relative to the working directory; those that are not there
+		// do not count.
+		Paths []string `yaml:"paths"`
+		// Links are patterns of symlinks, whose targets are data as well.
+		Links []string `yaml:"links"`
+	} `yaml:"data"`
+}
+
+// generic is the recipe of what has none: its data is what it writes to.
+const generic = "generic"
+
+//go:embed recipes/*.yaml
+var files embed.FS
+
+// recipes are read when a service is first looked for.
+var recipes = sync.OnceValues(func() ([]recipe, error) {
+	names, err := files.ReadDir("recipes")
+	if err != nil {
+		return nil, err
+	}
+	var all []recipe
+	for _, name := range names {
+		text, err := files.ReadFile(path.Join("recipes", name.Name()))
+		if err != nil {
+			return nil, err
+		}
+		r, err := parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("recipe %s: %w", name.Name(), err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+})
+
+func parse(text []byte) (r recipe, err error) {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err = dec.Decode(&r); err != nil {
+		return r, err
+	}
+	if r.Name == "" || len(r.Programs) == 0 {
+		return r, fmt.Errorf("it needs a name and programs")
+	}
+	return r, nil
+}
+
+// match is the recipe for a program that goes by some names.
+func match(all []recipe, names ...string) *recipe {
+	for i := range all {
+		if slices.ContainsFunc(names, func(n string) bool { return slices.Contains(all[i].Programs, n) }) {
+			return &all[i]
+		}
+	}
+	return nil
+}
