@@ -27,16 +27,15 @@ func (s boxRoutes) createBox(r *http.Request, req api.CreateRequest) (forkbox.Bo
 	}
 	ctx, done := s.waiting(r.Context(), who(r), &req.Wish)
 	defer done()
-	req.Env = orUsual(req, who(r))
-	box, err := s.Engine.Create(ctx, who(r), createSpec(req))
+	box, err := s.Engine.Create(ctx, who(r), createSpec(req, who(r)))
 	return brief(box), unqueued(ctx, err)
 }
 
 // orUsual is the environment of a fork of reality: the caller's where one was
 // sent, or what programs of that user cannot do without.
-func orUsual(req api.CreateRequest, owner forkbox.Owner) forkbox.Strings {
-	if req.Env != nil || req.Template != "" || req.From != "" && req.From != forkbox.Reality {
-		return req.Env
+func orUsual(env forkbox.Strings, from, template string, owner forkbox.Owner) forkbox.Strings {
+	if env != nil || template != "" || from != "" && from != forkbox.Reality {
+		return env
 	}
 	return forkbox.Strings{
 		"HOME=" + owner.Home, "USER=" + owner.Name, "LOGNAME=" + owner.Name, "LANG=C.UTF-8",
@@ -46,10 +45,10 @@ func orUsual(req api.CreateRequest, owner forkbox.Owner) forkbox.Strings {
 
 // createSpec: the wire has less than the engine takes. What a box is made for, its
 // fence and the places of secrets a caller does not choose.
-func createSpec(req api.CreateRequest) engine.CreateSpec {
+func createSpec(req api.CreateRequest, owner forkbox.Owner) engine.CreateSpec {
 	return engine.CreateSpec{
 		Name: req.Name, From: req.From, Template: req.Template,
-		Dir: req.Dir, Env: req.Env, Net: req.Net, NetWish: req.NetWish, AllowSecrets: req.AllowSecrets, Wish: req.Wish,
+		Dir: req.Dir, Env: orUsual(req.Env, req.From, req.Template, owner), Net: req.Net, NetWish: req.NetWish, AllowSecrets: req.AllowSecrets, Wish: req.Wish,
 		Passing: req.Passing,
 	}
 }

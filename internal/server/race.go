@@ -62,6 +62,7 @@ func (s raceRoutes) startRace(r *http.Request, spec forkbox.RaceSpec) (race fork
 	if err != nil {
 		return race, err
 	}
+	spec.Start.Env = orUsual(spec.Start.Env, spec.Start.From, spec.Start.Template, who(r))
 	return races.Start(r.Context(), who(r), spec)
 }
 

@@ -100,7 +100,7 @@ func (c *execCaller) make(req *api.CreateRequest, quit <-chan struct{}) (forkbox
 	}
 	ctx, done := c.waiting(c.unhurried(), who(c.req), &req.Wish, quit, c.gone)
 	defer done()
-	box, err := c.Engine.Create(ctx, who(c.req), createSpec(*req))
+	box, err := c.Engine.Create(ctx, who(c.req), createSpec(*req, who(c.req)))
 	return brief(box), unqueued(ctx, err)
 }
 
