@@ -10,6 +10,7 @@ import (
 
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/hosts"
+	"github.com/forkbox/forkbox/internal/cli/place"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 	"github.com/forkbox/forkbox/internal/daemon/launch"
 )
@@ -65,6 +66,14 @@ func (a *App) ShyClient() *client.Client {
 func (a *App) Away() bool {
 	remote, err := hosts.Resolve(a.Host, os.Getenv)
 	return err == nil && remote != nil && !remote.OnLoopback()
+}
+
+// Here is what paths of boxes and of reality are relative to.
+func (a *App) Here() place.Place {
+	if a.Away() {
+		return place.Place{Away: true}
+	}
+	return place.Here()
 }
 
 // Version is what this program calls itself.

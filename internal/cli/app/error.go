@@ -12,7 +12,6 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
-	"github.com/forkbox/forkbox/internal/cli/place"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 )
 
@@ -65,7 +64,7 @@ const shownItems = 100
 
 // ListItems names the paths that something is about, each with its reason.
 func (a *App) ListItems(items []forkbox.Caution) {
-	at := place.Here()
+	at := a.Here()
 	for i, item := range items {
 		if i == shownItems {
 			a.Say("  and %d more", len(items)-i)

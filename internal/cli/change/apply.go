@@ -90,7 +90,7 @@ func (l *Lander) run(ctx context.Context, ref string, args []string) error {
 	c := l.Client()
 	defer c.Close()
 	l.changed = place.ChangedIn(ctx, c, ref)
-	spec, err := l.Parse(place.Here(), args)
+	spec, err := l.Parse(l.Here(), args)
 	if err != nil {
 		return err
 	}

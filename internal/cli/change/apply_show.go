@@ -90,7 +90,7 @@ func tellStayed(a *app.App, ref string, r forkbox.Receipt) {
 
 // showDryRun lists what would land, and what would have to be confirmed.
 func (l *Lander) showDryRun(ref string, r forkbox.Receipt) error {
-	at := place.Here()
+	at := l.Here()
 	for _, entry := range r.Entries {
 		if _, err := fmt.Fprintln(l.Stdout, landedLine(at, entry)); err != nil {
 			return err

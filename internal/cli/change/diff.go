@@ -84,7 +84,7 @@ type listing interface {
 
 // Run prints changes as they arrive: there may be millions.
 func (d *Differ) Run(ctx context.Context, ref string, args []string) error {
-	d.at = place.Here()
+	d.at = d.Here()
 	c := d.Client()
 	spec, err := d.spec(args, place.ChangedIn(ctx, c, ref))
 	if err != nil {

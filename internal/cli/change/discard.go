@@ -53,7 +53,7 @@ func (d *discarder) run(ctx context.Context, ref string, args []string) error {
 	}
 	c := d.Client()
 	defer c.Close()
-	paths, err := place.Here().PathsIn(args, place.ChangedIn(ctx, c, ref))
+	paths, err := d.Here().PathsIn(args, place.ChangedIn(ctx, c, ref))
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (d *discarder) tell(paths []string) {
 		return
 	}
 	d.Say("put back %s:", terminal.Plural(len(paths), "path"))
-	at := place.Here()
+	at := d.Here()
 	for i, path := range paths {
 		if i == describe.ShownDeletions {
 			d.Say("  and %d more", len(paths)-i)

@@ -100,7 +100,7 @@ func (l *Lander) Choose(ctx context.Context, c *client.Client, ref string, spec 
 		l.Say("nothing to apply")
 		return false, nil
 	}
-	pick := &picker{in: l.Answers(), out: l.Stderr, colour: terminal.TakesColour(l.Stderr), here: place.Here()}
+	pick := &picker{in: l.Answers(), out: l.Stderr, colour: terminal.TakesColour(l.Stderr), here: l.Here()}
 	picked := pick.run(shown)
 	if len(picked.paths) == 0 {
 		l.Say("nothing was chosen, and nothing was applied")

@@ -10,7 +10,6 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
-	"github.com/forkbox/forkbox/internal/cli/place"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 )
 
@@ -68,7 +67,7 @@ func showOneReceipt(ctx context.Context, a *app.App, ref string) error {
 		return err
 	}
 	fmt.Fprintln(a.Stdout)
-	at := place.Here()
+	at := a.Here()
 	for _, entry := range r.Entries {
 		if _, err := fmt.Fprintln(a.Stdout, landedLine(at, entry)); err != nil {
 			return err

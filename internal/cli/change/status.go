@@ -57,7 +57,7 @@ func status(ctx context.Context, a *app.App, ref string) error {
 	if err := a.Table("", func(w io.Writer) { writeStatus(w, s) }); err != nil {
 		return err
 	}
-	if err := a.Table("", func(w io.Writer) { writeDrift(w, place.Here(), s) }); err != nil {
+	if err := a.Table("", func(w io.Writer) { writeDrift(w, a.Here(), s) }); err != nil {
 		return err
 	}
 	adviseStatus(a, s)

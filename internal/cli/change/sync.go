@@ -6,7 +6,6 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/cli/app"
-	"github.com/forkbox/forkbox/internal/cli/place"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 	"github.com/spf13/cobra"
 )
@@ -59,7 +58,7 @@ func syncBox(ctx context.Context, a *app.App, ref string) error {
 
 // showSync lists what happened in the box on stdout.
 func showSync(a *app.App, ref string, result forkbox.SyncResult) error {
-	at := place.Here()
+	at := a.Here()
 	for _, list := range []struct {
 		what  string
 		items []forkbox.Caution

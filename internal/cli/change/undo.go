@@ -56,7 +56,7 @@ type undoer struct {
 }
 
 func (u *undoer) run(ctx context.Context, ref string) error {
-	forced, err := place.Here().Paths(u.force)
+	forced, err := u.Here().Paths(u.force)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (u *undoer) latest(ctx context.Context, c *client.Client) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	mine, elsewhere := sortReceipts(list, place.Here().Dir)
+	mine, elsewhere := sortReceipts(list, u.Here())
 	switch {
 	case len(mine) == 0 && len(elsewhere) == 0:
 		return "", forkbox.Errorf(forkbox.NotFound, "undo", "there is nothing to undo").
@@ -135,14 +135,16 @@ func (u *undoer) pick(elsewhere []forkbox.Receipt) (string, error) {
 }
 
 // sortReceipts tells what can be undone and was applied to the workspace that
-// dir is in from the rest.
-func sortReceipts(list []forkbox.Receipt, dir string) (mine, elsewhere []forkbox.Receipt) {
-	root := scope.Root(dir, exists)
+// the caller is in from the rest. No workspace here is one of another machine's.
+func sortReceipts(list []forkbox.Receipt, at place.Place) (mine, elsewhere []forkbox.Receipt) {
+	root := scope.Root(at.Dir, exists)
 	inGit := root != "" && exists(filepath.Join(root, ".git"))
 	for _, r := range list {
 		switch {
 		case r.State != forkbox.Applied && !halfUndone(r):
-		case r.Workdir == root, r.Workdir != "" && !inGit && forkbox.Within(dir, r.Workdir):
+		case at.Away:
+			elsewhere = append(elsewhere, r)
+		case r.Workdir == root, r.Workdir != "" && !inGit && forkbox.Within(at.Dir, r.Workdir):
 			mine = append(mine, r)
 		default:
 			elsewhere = append(elsewhere, r)

@@ -11,7 +11,6 @@ import (
 	"github.com/forkbox/forkbox/internal/cli/change"
 	"github.com/forkbox/forkbox/internal/cli/describe"
 	"github.com/forkbox/forkbox/internal/cli/flags"
-	"github.com/forkbox/forkbox/internal/cli/place"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 )
 
@@ -77,7 +76,7 @@ func (r *runner) showSome(look glance, count forkbox.Count) {
 }
 
 func (r *runner) showFew(changes []forkbox.Change, total int, what string) {
-	at := place.Here()
+	at := r.Here()
 	for _, c := range changes {
 		r.Say("  %s", change.Line(r.Stderr, at, c))
 	}

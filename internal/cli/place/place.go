@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -16,7 +17,12 @@ import (
 
 // Place is where the caller stands: what paths on the command line are relative
 // to, and what shown paths are.
-type Place struct{ Dir string }
+type Place struct {
+	Dir string
+	// Away says that paths are those of another machine, where this directory and
+	// the links that lead here mean nothing.
+	Away bool
+}
 
 // Here is the current directory by its real name: a box knows no other. It is
 // empty where there is none; then paths must be absolute and are shown so.
@@ -28,7 +34,7 @@ func Here() Place {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	return Place{dir}
+	return Place{Dir: dir}
 }
 
 // Paths makes what the command line says absolute.
@@ -76,6 +82,9 @@ func (p Place) PathIn(arg string, changed Changed) (string, error) {
 	if err != nil {
 		return path, err
 	}
+	if p.Away {
+		return path, nil
+	}
 	written := filepath.Clean(arg)
 	if !filepath.IsAbs(written) {
 		written = filepath.Join(p.Dir, written)
@@ -95,6 +104,11 @@ func (p Place) Path(arg string) (string, error) {
 		return "", forkbox.Errorf(forkbox.Invalid, "find a path", "it is empty")
 	case strings.ContainsRune(arg, 0):
 		return "", forkbox.Errorf(forkbox.Invalid, "find path "+terminal.Printable(arg), "it has a NUL byte")
+	case p.Away && path.IsAbs(arg):
+		return path.Clean(arg), nil
+	case p.Away:
+		return "", forkbox.Errorf(forkbox.Invalid, "find path "+terminal.Printable(arg), "it is on another machine, where it cannot be said from here").
+			Hint("give all of its path")
 	case filepath.IsAbs(arg):
 	case p.Dir == "":
 		return "", forkbox.Errorf(forkbox.Invalid, "find path "+arg, "the current directory is gone").

@@ -46,7 +46,7 @@ func TestShownPathsCanBeTyped(t *testing.T) {
 		{"/home/me", "/home/me", "/home/me"}, {"/home/me", "/etc/f", "/etc/f"}, {"/", "/etc/f", "/etc/f"},
 		{"", "/f", "/f"}, {"/home/me", "/home/me/-rf", "./-rf"},
 	} {
-		if got := (Place{row.dir}).Show(row.path); got != row.want {
+		if got := (Place{Dir: row.dir}).Show(row.path); got != row.want {
 			t.Errorf("%s in %s is shown as %s, not %s", row.path, row.dir, got, row.want)
 		}
 	}
@@ -58,5 +58,30 @@ func TestPathWithoutACurrentDirectory(t *testing.T) {
 	}
 	if got, err := (Place{}).Path("/f"); err != nil || got != "/f" {
 		t.Error(got, err)
+	}
+}
+
+// TestPathsOfAnotherMachine: what lies here says nothing about them, and neither
+// does this system's idea of a path.
+func TestPathsOfAnotherMachine(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.Symlink("/etc", "link"); err != nil {
+		t.Fatal(err)
+	}
+	away := Place{Away: true}
+	link := filepath.ToSlash(filepath.Join(dir, "link", "x"))
+	for arg, want := range map[string]string{"/etc/hosts": "/etc/hosts", "/a//b/../c/": "/a/c", link: link} {
+		if got, err := away.PathIn(arg, func(string) bool { return true }); err != nil || got != want {
+			t.Errorf("%q: %q, %v; want %q", arg, got, err, want)
+		}
+	}
+	for _, bad := range []string{"", "f", "./f", "~/f"} {
+		if got, err := away.Path(bad); err == nil {
+			t.Errorf("%q is taken for %q", bad, got)
+		}
+	}
+	if got := away.Show(link); got != link {
+		t.Errorf("shown as %s", got)
 	}
 }

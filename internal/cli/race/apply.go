@@ -11,7 +11,6 @@ import (
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/change"
-	"github.com/forkbox/forkbox/internal/cli/place"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -79,7 +78,7 @@ func (l *raceLander) run(ctx context.Context, args []string) error {
 		return err
 	}
 	apply := forkbox.RaceApply{Approach: append(args, "")[1]}
-	if apply.ApplySpec, err = l.Parse(place.Here(), args[min(2, len(args)):]); err != nil {
+	if apply.ApplySpec, err = l.Parse(l.Here(), args[min(2, len(args)):]); err != nil {
 		return err
 	}
 	apply.Unjudged = l.unjudged || l.Spec.Yes
