@@ -41,14 +41,16 @@ needs no port of this machine.`,
 }
 
 func open(ctx context.Context, a *app.App, ref string, port int, browse bool) error {
-	url, err := a.Client().OpenPort(ctx, ref, port)
+	c := a.Client()
+	url, err := c.OpenPort(ctx, ref, port)
 	if err != nil {
 		return err
 	}
 	if a.JSON {
 		return a.PrintJSON(api.OpenResult{URL: url})
 	}
-	if _, err := fmt.Fprintln(a.Stdout, url); err != nil || !browse {
+	tellAway(a, c)
+	if _, err := fmt.Fprintln(a.Stdout, url); err != nil || !browse || a.Away() {
 		return err
 	}
 	return openBrowser(a, url)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/describe"
 	"github.com/forkbox/forkbox/internal/cli/flags"
@@ -27,7 +28,9 @@ any other that is free where not. What is published stays so over a stop and a
 start. With --rm it is not published any more. Without PORT those that are published
 are listed.
 
-For a browser there is forkbox open, which needs no port of this machine.`,
+For a browser there is forkbox open, which needs no port of this machine.
+
+Of a daemon on another machine (--host) it is that machine's loopback.`,
 		Example: `  forkbox port try 3000
   forkbox port try 3000:8080
   forkbox port try
@@ -89,8 +92,17 @@ func publish(ctx context.Context, a *app.App, ref string, port forkbox.Port) err
 	if doc, err := c.Net(ctx, ref); err == nil && doc.State != forkbox.Running {
 		a.Say("note: %s is at rest; the port answers when it runs, if nobody else has taken it by then", doc.Name)
 	}
+	tellAway(a, c)
 	_, err = fmt.Fprintln(a.Stdout, describe.PublishedAt(made))
 	return err
+}
+
+// tellAway says of a loopback address which machine's it is, where it is not the
+// caller's.
+func tellAway(a *app.App, c *client.Client) {
+	if a.Away() {
+		a.Say("note: that is on the loopback of the machine of %s, and nothing of this one", c.Host())
+	}
 }
 
 func unpublish(ctx context.Context, a *app.App, ref string, port forkbox.Port) error {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func examine(ctx context.Context, a *app.App) api.CheckList {
 	c := a.Client()
 	dir, _ := os.Getwd() // without one there is less to look at
 	found, err := c.Doctor(ctx, dir)
-	reach := forkbox.Check{Name: "daemon", Status: forkbox.OK, Detail: "answers on " + c.Socket()}
+	reach := forkbox.Check{Name: "daemon", Status: forkbox.OK, Detail: "answers on " + cmp.Or(c.Host(), c.Socket())}
 	if err != nil {
 		reach.Status, reach.Detail = forkbox.Fail, err.Error()
 		var e *forkbox.Error
