@@ -19,7 +19,7 @@ import (
 // onlyLocal are the scripts that are about a daemon on this machine, and why.
 var onlyLocal = map[string]string{
 	"completion": startsNone, "errors": startsNone, "help": startsNone, "limits_flags": startsNone, "limits_help": startsNone, "limits_project": startsNone, "net_flags": startsNone,
-	"daemon": itsOwn, "listen": itsOwn, "scope": itsOwn, "serve": itsOwn, "restart": itsOwn, "small": itsOwn, "config": itsOwn, "snapshot": itsOwn, "snapshot_power": itsOwn, "template": itsOwn, "undo": itsOwn, "export_base": itsOwn,
+	"daemon": itsOwn, "away": itsOwn, "listen": itsOwn, "scope": itsOwn, "serve": itsOwn, "restart": itsOwn, "small": itsOwn, "config": itsOwn, "snapshot": itsOwn, "snapshot_power": itsOwn, "template": itsOwn, "undo": itsOwn, "export_base": itsOwn,
 	"users": "it is about the peers of a socket", "users_group": "it is about the peers of a socket", "snapshot_users": "it is about the peers of a socket", "closed": "it is about the peers of a socket",
 	"inside": "a box has no way to that address", "stdio": "open files of the caller do not travel",
 }

@@ -37,10 +37,29 @@ func Run(ctx context.Context, release string, args []string) int {
 	a := app.New(release, args, os.Stdout, os.Stderr)
 	root := root(a)
 	if len(a.Args) > 0 {
-		root.SetArgs(a.Args[1:])
+		root.SetArgs(takeHost(a, a.Args[1:]))
 	}
 	verb, err := root.ExecuteContextC(ctx)
 	return a.ExitCode(verb, err)
+}
+
+// takeHost reads --host before the verb. There it is the daemon's, also before
+// secret set, which has a --host of its own that would take it for one of the
+// secret's.
+func takeHost(a *app.App, args []string) []string {
+	var before []string
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "--" {
+		value, joined := strings.CutPrefix(args[0], "--host=")
+		switch {
+		case joined:
+			a.Host, args = value, args[1:]
+		case args[0] == "--host" && len(args) > 1:
+			a.Host, args = args[1], args[2:]
+		default:
+			before, args = append(before, args[0]), args[1:]
+		}
+	}
+	return append(before, args...)
 }
 
 // The groups of `forkbox help`.

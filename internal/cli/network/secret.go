@@ -47,7 +47,9 @@ func secretSetVerb(a *app.App) *cobra.Command {
 		Long: `Keep a secret, in place of the one of that name. Its value is read from stdin, or
 asked for at a terminal without showing it, or taken from a variable or a file; it
 is never part of a command line, which others can see. A line's end after it is not
-part of it. NAME is the variable that boxes have the placeholder in.`,
+part of it. NAME is the variable that boxes have the placeholder in.
+
+For a daemon on another machine: forkbox --host URL secret set …, before the verb.`,
 		Example: `  forkbox secret set API_TOKEN --host api.example.com
   forkbox secret set API_TOKEN --host api.example.com --host '*.api.example.com' --from-env TOKEN
   pass show work/token | forkbox secret set API_TOKEN --host api.example.com`,
