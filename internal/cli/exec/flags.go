@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -65,7 +66,7 @@ func (f *execFlags) request(a *app.App, argv []string) (api.ExecRequest, error) 
 // requestAway is a request to a daemon on another machine, where the caller's
 // directory, environment and limits mean nothing.
 func (f *execFlags) requestAway(argv []string) (req api.ExecRequest, err error) {
-	if f.dir != "" && !filepath.IsAbs(f.dir) {
+	if f.dir != "" && !path.IsAbs(f.dir) { // also where this system has other paths
 		return req, forkbox.Errorf(forkbox.Invalid, "find the directory "+f.dir, "it is on another machine, where it cannot be said from here").Hint("give all of its path")
 	}
 	env, err := f.extraEnv()

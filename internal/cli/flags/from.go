@@ -56,6 +56,10 @@ func (o origin) resolve(ctx context.Context, a *app.App, c *client.Client) (stri
 	case "snapshot":
 		return o.arg, nil
 	case "dir":
+		if at := a.Here(); at.Away {
+			dir, err := at.Path(o.arg)
+			return "dir:" + dir, err
+		}
 		dir, err := filepath.Abs(o.arg)
 		if err == nil {
 			dir, err = filepath.EvalSymlinks(dir) // with the caller's rights; the daemon follows none
