@@ -50,7 +50,7 @@ func createSpec(req api.CreateRequest) engine.CreateSpec {
 	return engine.CreateSpec{
 		Name: req.Name, From: req.From, Template: req.Template,
 		Dir: req.Dir, Env: req.Env, Net: req.Net, NetWish: req.NetWish, AllowSecrets: req.AllowSecrets, Wish: req.Wish,
-		Passing: req.Passing,
+		Passing: req.Passing, With: req.With, Pause: req.Pause,
 	}
 }
 

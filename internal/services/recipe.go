@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -28,6 +29,28 @@ type recipe struct {
 		// Links are patterns of symlinks, whose targets are data as well.
 		Links []string `yaml:"links"`
 	} `yaml:"data"`
+	Start starting `yaml:"start"`
+}
+
+// starting is what a recipe says of how a copy is started. In its words {port},
+// {dir}, {bindir}, {socket}, {socketdir} and {answer} stand for the service's.
+type starting struct {
+	// Argv is the command, where that of the service cannot be read off its
+	// process: some write a title over it.
+	Argv []string `yaml:"argv"`
+	// Keep are options, with a value each, that are carried over from there.
+	Keep []string `yaml:"keep"`
+	// Ask is sent to the port; what follows Find in the answer is {answer}.
+	Ask  string `yaml:"ask"`
+	Find string `yaml:"find"`
+	// Add are arguments that keep a copy from acting for the service, and Since
+	// those that only versions from a number on have, which the marker's file says.
+	Add   []string         `yaml:"add"`
+	Since map[int][]string `yaml:"since"`
+	// Ready is a command that succeeds when the service answers.
+	Ready    []string      `yaml:"ready"`
+	Patience time.Duration `yaml:"patience"`
+	Stop     string        `yaml:"stop"` // the signal that ends it; TERM if empty
 }
 
 // generic is the recipe of what has none: its data is what it writes to.
