@@ -18,9 +18,14 @@ var ErrShorter = errors.New("it became shorter while it was copied")
 
 // Share has a file consist of the blocks of another.
 func Share(dst, src int) error {
-	err := unix.IoctlFileClone(dst, src)
+	return sharing(func() error { return unix.IoctlFileClone(dst, src) })
+}
+
+// sharing does it, and tells whether the filesystem cannot.
+func sharing(do func() error) error {
+	err := do()
 	for errors.Is(err, unix.EINTR) {
-		err = unix.IoctlFileClone(dst, src)
+		err = do()
 	}
 	for _, cannot := range []error{unix.EOPNOTSUPP, unix.ENOTTY, unix.EXDEV, unix.ENOSYS} {
 		if errors.Is(err, cannot) {
@@ -143,4 +148,18 @@ func WriteAll(fd int, p []byte, at int64) error {
 		p, at = p[n:], at+int64(n)
 	}
 	return nil
+}
+
+// ShareStart shares the first block of a file with an empty one, to find out
+// whether that works. It does not have a whole file written to disk for it.
+func ShareStart(dst, src int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(src, &st); err != nil {
+		return err
+	}
+	part := unix.FileCloneRange{Src_fd: int64(src), Src_length: uint64(st.Blksize)}
+	if st.Size <= int64(st.Blksize) {
+		part.Src_length = 0 // all
+	}
+	return sharing(func() error { return unix.IoctlFileCloneRange(dst, &part) })
 }
