@@ -28,6 +28,16 @@ type recipe struct {
 		// Links are patterns of symlinks, whose targets are data as well.
 		Links []string `yaml:"links"`
 	} `yaml:"data"`
+	Copy struct {
+		// Online is a command of the engine's that writes a copy to its standard
+		// output while the service goes on. {port} and {socketdir} are where the
+		// service listens. It is used where the data is in one place.
+		Online []string `yaml:"online"`
+		// Gives is what it writes: tar, or the file of this name.
+		Gives string `yaml:"gives"`
+		// Drop are patterns of names in the data that a copy must not have.
+		Drop []string `yaml:"drop"`
+	} `yaml:"copy"`
 }
 
 // generic is the recipe of what has none: its data is what it writes to.
@@ -65,6 +75,9 @@ func parse(text []byte) (r recipe, err error) {
 	}
 	if r.Name == "" || len(r.Programs) == 0 {
 		return r, fmt.Errorf("it needs a name and programs")
+	}
+	if (len(r.Copy.Online) > 0) != (r.Copy.Gives != "") {
+		return r, fmt.Errorf("a command that copies needs to say what it gives")
 	}
 	return r, nil
 }
