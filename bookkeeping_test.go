@@ -10,7 +10,7 @@ import (
 
 func keptBox() Box {
 	return Box{ID: "b1", Name: "try", Bookkeeping: Bookkeeping{
-		Rebase: "r1", Syncing: &Syncing{Landing: "sync-b1", Fence: time.Unix(1, 0).UTC()}, Saving: "l1", Shelved: 2, Warned: true, Boot: "boot", Ran: true,
+		Rebase: "r1", Syncing: &Syncing{Landing: "sync-b1", Fence: time.Unix(1, 0).UTC()}, Saving: "l1", Shelved: 2, Warned: true, Boot: "boot", Ran: true, Settles: "s1",
 	}}
 }
 

@@ -2,12 +2,12 @@ package daemon
 
 import (
 	"context"
-	"os/exec"
 	"time"
 
 	"github.com/forkbox/forkbox"
-	managed "github.com/forkbox/forkbox/internal/engine/services"
+	"github.com/forkbox/forkbox/internal/engine"
 	"github.com/forkbox/forkbox/internal/services"
+	"github.com/forkbox/forkbox/internal/services/copying"
 )
 
 // machine has the engine know the services of this machine.
@@ -21,22 +21,35 @@ func (machine) StartOf(ctx context.Context, s forkbox.Service, env func([]string
 	return services.StartOf(ctx, s, env)
 }
 
-func (machine) Copy(ctx context.Context, list []forkbox.Service, spec managed.CopySpec) (c managed.Copied, err error) {
-	for _, s := range list {
-		for _, d := range s.Data {
-			into, err := spec.Put(d.Path)
-			if err != nil {
-				return c, err
-			}
-			if err := exec.Command("cp", "-a", d.Path, into).Run(); err != nil {
-				return c, err
-			}
-			_ = exec.Command("rm", "-f", into+"/postmaster.pid").Run()
-		}
-	}
-	return managed.Copied{Way: "trial"}, nil
+func (machine) Paths(s forkbox.Service) ([]string, error) {
+	source, err := services.SourceOf(s)
+	return source.Paths, err
 }
 
-func (machine) Predict(context.Context, []forkbox.Service, string) (string, time.Duration, error) {
-	return "trial", 0, nil
+func (machine) Copy(ctx context.Context, list []forkbox.Service, spec engine.CopySpec) (engine.Copied, error) {
+	sources, err := sourcesOf(list)
+	if err != nil {
+		return engine.Copied{}, err
+	}
+	t, err := copying.Take(ctx, sources, copying.Options{Put: spec.Put, MaxPause: spec.MaxPause})
+	return engine.Copied{Way: t.Way, Paused: t.Paused, Bytes: t.Bytes}, err
+}
+
+func (machine) Predict(ctx context.Context, list []forkbox.Service, near string) (string, time.Duration, error) {
+	sources, err := sourcesOf(list)
+	if err != nil {
+		return "", 0, err
+	}
+	return copying.Predict(ctx, sources, near)
+}
+
+func sourcesOf(list []forkbox.Service) (sources []copying.Source, err error) {
+	for _, s := range list {
+		source, err := services.SourceOf(s)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, source)
+	}
+	return sources, nil
 }

@@ -50,6 +50,9 @@ type (
 	Hears    = network.Hears
 	Dial     = network.Dial
 
+	CopySpec = services.CopySpec
+	Copied   = services.Copied
+
 	Policies      = limits.Policies
 	Committed     = limits.Committed
 	UserCommitted = limits.UserCommitted

@@ -30,6 +30,16 @@ type recipe struct {
 		Links []string `yaml:"links"`
 	} `yaml:"data"`
 	Start starting `yaml:"start"`
+	Copy  struct {
+		// Online is a command of the engine's that writes a copy to its standard
+		// output while the service goes on. {port} and {socketdir} are where the
+		// service listens. It is used where the data is in one place.
+		Online []string `yaml:"online"`
+		// Gives is what it writes: tar, or the file of this name.
+		Gives string `yaml:"gives"`
+		// Drop are patterns of names in the data that a copy must not have.
+		Drop []string `yaml:"drop"`
+	} `yaml:"copy"`
 }
 
 // starting is what a recipe says of how a copy is started. In its words {port},
@@ -47,6 +57,8 @@ type starting struct {
 	// those that only versions from a number on have, which the marker's file says.
 	Add   []string         `yaml:"add"`
 	Since map[int][]string `yaml:"since"`
+	// When are those for services that keep data of a name.
+	When map[string][]string `yaml:"when"`
 	// Ready is a command that succeeds when the service answers.
 	Ready    []string      `yaml:"ready"`
 	Patience time.Duration `yaml:"patience"`
@@ -88,6 +100,9 @@ func parse(text []byte) (r recipe, err error) {
 	}
 	if r.Name == "" || len(r.Programs) == 0 {
 		return r, fmt.Errorf("it needs a name and programs")
+	}
+	if (len(r.Copy.Online) > 0) != (r.Copy.Gives != "") {
+		return r, fmt.Errorf("a command that copies needs to say what it gives")
 	}
 	return r, nil
 }

@@ -70,6 +70,11 @@ func (h starting) argv(s forkbox.Service, words map[string]string) []string {
 			argv = append(argv, fill(more, words)...)
 		}
 	}
+	for name, more := range h.When {
+		if slices.ContainsFunc(s.Data, func(d forkbox.ServiceData) bool { return filepath.Base(d.Path) == name }) {
+			argv = append(argv, more...)
+		}
+	}
 	return argv
 }
 

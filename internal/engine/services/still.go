@@ -115,10 +115,12 @@ func (m *Manager) copyOf(ctx context.Context, who forkbox.Owner, s forkbox.Servi
 		return c, nil, err
 	}
 	c = forkbox.BoxService{Name: s.Name, Recipe: s.Recipe, Ports: s.Ports, Sockets: s.Sockets, Start: start}
-	if len(s.Data) == 0 {
+	if c.Data, err = m.machine.Paths(s); err != nil {
+		return c, nil, err
+	}
+	if len(c.Data) == 0 {
 		return c, func() {}, nil
 	}
-	c.Data = dataOf(s)
 	still, release, err := m.stillOf(ctx, who, s, c, known, pause, stale)
 	if err != nil {
 		return c, nil, forkbox.Wrap("copy the service "+s.Name, err)
@@ -130,7 +132,7 @@ func (m *Manager) copyOf(ctx context.Context, who forkbox.Owner, s forkbox.Servi
 // stillOf finds one that is young enough, or takes one.
 func (m *Manager) stillOf(ctx context.Context, who forkbox.Owner, s forkbox.Service, c forkbox.BoxService, known []forkbox.Still, pause *time.Duration, stale time.Duration) (forkbox.Still, func(), error) {
 	for _, still := range slices.Backward(known) {
-		if still.Service == s.Name && still.Of == identity(s) && m.core.Now().Sub(still.Taken) < stale {
+		if still.Service == s.Name && still.Of == identity(s, c.Data) && m.core.Now().Sub(still.Taken) < stale {
 			return still, m.shelf.KeepLayers(still.Layers...), nil
 		}
 	}
@@ -169,7 +171,7 @@ func (m *Manager) take(ctx context.Context, who forkbox.Owner, s forkbox.Service
 		return still, nil, err
 	}
 	still = forkbox.Still{
-		ID: core.NewID(), UID: who.UID, Service: s.Name, Of: identity(s), Taken: m.core.Now(),
+		ID: core.NewID(), UID: who.UID, Service: s.Name, Of: identity(s, c.Data), Taken: m.core.Now(),
 		Way: copied.Way, Paused: copied.Paused, Bytes: copied.Bytes, Layers: []string{layer},
 	}
 	if err := m.settle(ctx, who, c, &still, settled); err != nil {
@@ -253,21 +255,9 @@ func namesOf(found []forkbox.Service) string {
 	return "there are: " + strings.Join(names, ", ") + "; or say a port, db or all"
 }
 
-func dataOf(s forkbox.Service) (paths []string) {
-	for _, d := range s.Data {
-		inside := func(other forkbox.ServiceData) bool {
-			return other.Path != d.Path && forkbox.Within(d.Path, other.Path)
-		}
-		if !slices.ContainsFunc(s.Data, inside) {
-			paths = append(paths, d.Path)
-		}
-	}
-	return paths
-}
-
 // identity tells a service apart from another that comes to have its name.
-func identity(s forkbox.Service) string {
-	return fmt.Sprint(dataOf(s), s.Ports, s.UID)
+func identity(s forkbox.Service, data []string) string {
+	return fmt.Sprint(data, s.Ports, s.UID)
 }
 
 // settle starts a copy of the service once, in a box of its own, and ends it as it

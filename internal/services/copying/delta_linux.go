@@ -48,7 +48,6 @@ func (t *taking) copyHot(ctx context.Context, m *mirror) (speed float64, err err
 		if err := m.pass(ctx, t.items, true, t.mapped()); err != nil {
 			return 0, err
 		}
-		m.step = func(int64) {}
 		took := time.Since(began)
 		if m.looked >= enoughToMeasure {
 			speed = max(speed, float64(m.looked)/took.Seconds())

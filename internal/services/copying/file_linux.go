@@ -49,14 +49,31 @@ func stampNow() (now unix.Timespec) {
 // never seen has no mark.
 func (k mark) same(now mark) bool { return !k.young && k == now }
 
+// file makes a file or a symlink like another, or one with the copy of it if it is
+// there under another name.
+func (m *mirror) file(src, dst place, st *unix.Stat_t) error {
+	id := markOf(st).inode
+	if first, linked := m.links[id]; linked {
+		return m.link(first, dst)
+	}
+	do := m.symlink
+	if st.Mode&unix.S_IFMT == unix.S_IFREG {
+		do = m.regular
+	}
+	if err := do(src, dst, st); err != nil {
+		return err
+	}
+	if st.Nlink > 1 {
+		m.links[id] = dst.path
+	}
+	return nil
+}
+
 // regular makes a file like another, unless it is.
 func (m *mirror) regular(src, dst place, st *unix.Stat_t) error {
 	m.files++
-	now := markOf(st)
-	if first, linked := m.links[now.inode]; linked {
-		return m.link(first, dst)
-	}
 	m.bytes += st.Size
+	now := markOf(st)
 	was := m.seen[src.path]
 	if was.same(now) && !m.mapped[src.path] {
 		m.next[src.path] = was
@@ -67,9 +84,6 @@ func (m *mirror) regular(src, dst place, st *unix.Stat_t) error {
 			return err
 		}
 		m.next[src.path] = is
-	}
-	if st.Nlink > 1 {
-		m.links[now.inode] = dst.path
 	}
 	m.step(st.Size)
 	return nil

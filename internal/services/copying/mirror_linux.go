@@ -104,10 +104,8 @@ func (m *mirror) entry(src, dst place, rel string) error {
 		switch st.Mode & unix.S_IFMT {
 		case unix.S_IFDIR:
 			err = m.directory(src, dst, rel)
-		case unix.S_IFREG:
-			err = m.regular(src, dst, &st)
-		case unix.S_IFLNK:
-			err = m.symlink(src, dst, &st)
+		case unix.S_IFREG, unix.S_IFLNK:
+			err = m.file(src, dst, &st)
 		default:
 			err = dst.clear()
 		}

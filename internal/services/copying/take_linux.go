@@ -43,7 +43,8 @@ type Options struct {
 	Put      func(path string) (string, error) // where the copy of a path goes; its parent exists then, and it does not
 	MaxPause time.Duration                     // a service is never stopped longer; 0: never stopped at all
 	Way      string                            // "" chooses
-	Progress func(done, total int64)           // may be nil
+	// Progress may be nil. It is quick: it is called also while services stand still.
+	Progress func(done, total int64)
 }
 
 // The ways, best first.
