@@ -229,8 +229,8 @@ func choose(op string, found []forkbox.Service, names []string) (chosen []forkbo
 	return chosen, nil
 }
 
-// goesBy says whether a service is meant: by its name, that of its recipe, or a
-// port; db is any database.
+// goesBy says whether a service is meant: by its name, that of its recipe, a port,
+// or a directory of its data; db is any database.
 func goesBy(s forkbox.Service, name string) bool {
 	port, err := strconv.Atoi(name)
 	switch {
@@ -238,6 +238,8 @@ func goesBy(s forkbox.Service, name string) bool {
 		return true
 	case err == nil:
 		return slices.Contains(s.Ports, port)
+	case strings.HasPrefix(name, "/"):
+		return slices.ContainsFunc(s.Data, func(d forkbox.ServiceData) bool { return d.Path == name })
 	case name == "db":
 		return s.Recipe == "postgresql" || s.Recipe == "mariadb"
 	}
@@ -271,7 +273,7 @@ func (m *Manager) settle(ctx context.Context, who forkbox.Owner, c forkbox.BoxSe
 	}
 	c.Still, c.Layers = still.ID, still.Layers
 	box, err := m.forks.Create(ctx, who, forks.CreateSpec{
-		Name: "still-" + still.ID[:8], Dir: "/", Env: []string{}, Net: string(forkbox.NetNone), Services: []forkbox.BoxService{c}, Settles: still.ID, Passing: true,
+		Name: "settles-" + still.ID[:8], Dir: "/", Env: []string{}, Net: string(forkbox.NetNone), Services: []forkbox.BoxService{c}, Settles: still.ID, Passing: true,
 	})
 	if err != nil {
 		return err

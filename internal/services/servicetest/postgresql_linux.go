@@ -48,3 +48,14 @@ func PostgreSQL(t *testing.T) (dir, data, wal string) {
 	t.Cleanup(func() { run("pg_ctl", "-D", data, "-w", "-t", "120", "-m", "immediate", "stop") })
 	return dir, data, wal
 }
+
+// Sum is what lies below a directory, in one word: the names and sizes of its files
+// and what is in them.
+func Sum(t *testing.T, dir string) string {
+	t.Helper()
+	out, err := exec.Command("sh", "-c", `cd "$1" && find . -type f ! -name 'pg_stat*' ! -path './pg_wal/*' ! -name postmaster.pid -print0 | sort -z | xargs -0 sha256sum | sha256sum`, "sh", dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
