@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,13 +25,11 @@ import (
 // too.
 const slots, slotSize = 512, 16 << 10
 
-// place writes the number n somewhere.
+// writing is where the numbers go.
 type writing struct {
 	dir           string
 	log           *os.File
 	left, right   *os.File
-	memory        []byte
-	last          *os.File
 	partnerWrites io.Writer
 	partnerSays   *bufio.Reader
 }
@@ -155,10 +154,16 @@ func startWriter(t testing.TB, dir string) (pid int) {
 	must(t, err)
 	must(t, cmd.Start())
 	t.Cleanup(func() {
-		for _, pid := range freezer.FamilyOf(cmd.Process.Pid) {
+		family := freezer.FamilyOf(cmd.Process.Pid)
+		for _, pid := range family {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 		_ = cmd.Wait()
+		for _, pid := range family { // the partner has files open until it is gone
+			for s := freezer.State(pid); s != 0 && s != 'Z'; s = freezer.State(pid) {
+				time.Sleep(time.Millisecond)
+			}
+		}
 	})
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("the writer does not write: %q %v", line, err)
