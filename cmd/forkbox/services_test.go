@@ -95,14 +95,14 @@ func TestServicesComeAlong(t *testing.T) {
 		t.Errorf("after a crash of the daemon it is %s", s.State)
 	}
 	w.must("stop", "one")
-	w.must("snapshot", "one", "--name", "ten")
+	w.must("snapshot", "one", "ten")
 	w.ask("one", "delete from counts")
 	w.must("stop", "one")
 	w.must("new", "--name", "kid", "--from", "one@ten")
 	if got := w.ask("kid", "select count(*) from counts"); got != "10" {
 		t.Errorf("the fork has %s", got)
 	}
-	w.must("rollback", "one", "--to", "ten")
+	w.must("rollback", "-f", "one", "ten")
 	if got := w.ask("one", "select count(*) from counts"); got != "10" {
 		t.Errorf("rolled back it has %s", got)
 	}
