@@ -26,6 +26,9 @@ type Bookkeeping struct {
 	// Ran says that it ran when its removal began: that it came to rest is told
 	// with its removal.
 	Ran bool `json:"ran,omitempty"`
+	// Settles is the still that the box is made to start a service on once. It goes
+	// when that is done, or with the daemon that did it.
+	Settles string `json:"settles,omitempty"`
 }
 
 // Syncing is a sync that goes on.

@@ -10,7 +10,7 @@ import (
 
 func keptBox() Box {
 	return Box{ID: "b1", Name: "try", Bookkeeping: Bookkeeping{
-		Rebase: "r1", Syncing: &Syncing{Landing: "sync-b1", Fence: time.Unix(1, 0).UTC()}, Saving: "l1", Shelved: 2, Warned: true, Boot: "boot", Ran: true,
+		Rebase: "r1", Syncing: &Syncing{Landing: "sync-b1", Fence: time.Unix(1, 0).UTC()}, Saving: "l1", Shelved: 2, Warned: true, Boot: "boot", Ran: true, Settles: "s1",
 	}}
 }
 
@@ -42,7 +42,7 @@ func TestBookkeepingIsNotAnswered(t *testing.T) {
 // their bookkeeping among the rest, and still are.
 func TestRecordsOfBoxesStayReadable(t *testing.T) {
 	const old = `{"id":"b1","name":"try","rebase":"r1","syncing":{"landing":"sync-b1","fence":"1970-01-01T00:00:01Z"},"layers":["l1"],` +
-		`"saving":"l1","shelved":2,"warned":true,"boot":"boot","ran":true}`
+		`"saving":"l1","shelved":2,"warned":true,"boot":"boot","ran":true,"settles":"s1"}`
 	want := keptBox()
 	want.Layers = []string{"l1"}
 	var stored StoredBox

@@ -90,6 +90,8 @@ type Box struct {
 	// Layers are the immutable ones below what the box itself writes, the
 	// topmost first.
 	Layers []string `json:"layers,omitempty"`
+	// Services are copies of the machine's that come up with the box.
+	Services []BoxService `json:"services,omitempty"`
 	// Store says how the box's layers are kept: "overlay", "btrfs", "reflink",
 	// "copy".
 	Store string `json:"store,omitempty"`

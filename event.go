@@ -34,6 +34,9 @@ const (
 	EventExecCorrected EventKind = "exec.corrected"
 	EventTimedOut      EventKind = "exec.timed-out"
 
+	EventServiceReady EventKind = "service.ready"
+	EventServiceEnded EventKind = "service.ended"
+
 	EventOOM     EventKind = "limit.memory"
 	EventPids    EventKind = "limit.pids"
 	EventDisk    EventKind = "limit.disk"
@@ -100,6 +103,8 @@ var EventKinds = [...]struct {
 	{EventExecEnded, "a command ended; code, signal and cause say how"},
 	{EventExecCorrected, "the end of a command that was only assumed is known now; it replaces that of exec.ended"},
 	{EventTimedOut, "a command was ended for its timeout"},
+	{EventServiceReady, "a service of the box answers; to is its name"},
+	{EventServiceEnded, "a service of the box ended without having been asked to; to is its name, code, signal and cause say how"},
 	{EventOOM, "processes were killed for the memory limit"},
 	{EventPids, "the limit of processes was met"},
 	{EventDisk, "the limit of disk, or of inodes, was met"},

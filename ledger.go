@@ -93,7 +93,14 @@ type Ledger interface {
 	// users'.
 	Templates(ctx context.Context, uid *int) ([]Template, error)
 
-	// Stacks lists what every box, snapshot and template is made of, all as of
+	// SaveStill records a still, or replaces its record.
+	SaveStill(ctx context.Context, s Still) error
+	// DeleteStill forgets one. It can be repeated.
+	DeleteStill(ctx context.Context, id string) error
+	// Stills lists those of one owner, oldest first; a nil uid means all users'.
+	Stills(ctx context.Context, uid *int) ([]Still, error)
+
+	// Stacks lists what every box, snapshot, template and still is made of, all as of
 	// one moment: while one of them goes another may come to need the same.
 	Stacks(ctx context.Context) ([]Stack, error)
 

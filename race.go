@@ -54,6 +54,7 @@ type RaceStart struct {
 	Net          string   `json:"net,omitempty"`
 	NetWish      NetWish  `json:"net_wish,omitzero"`
 	Wish         Wish     `json:"wish,omitzero"`
+	With         []string `json:"with,omitempty"` // services that each approach gets copies of
 }
 
 // Command is something that is run in a box of a race: a line for sh, or a

@@ -1,5 +1,10 @@
 package forkbox
 
+import (
+	"slices"
+	"time"
+)
+
 // Service is a program of reality that waits for connections: what a box would
 // need a copy of to be like the machine.
 type Service struct {
@@ -29,4 +34,98 @@ type ServiceData struct {
 	Files int    `json:"files"`
 	// Counting says that there was more than could be counted in time.
 	Counting bool `json:"counting,omitempty"`
+}
+
+// Still is the data of a service at one moment: layers that any number of boxes
+// begin with. It is taken once.
+type Still struct {
+	ID      string    `json:"id"`
+	UID     int       `json:"uid"`     // whose it is: who had it taken
+	Service string    `json:"service"` // as [Service.Name]
+	Taken   time.Time `json:"taken"`
+	// Of tells the service apart from another that came to have its name: where
+	// its data lies, and which ports it has.
+	Of string `json:"of"`
+	// Way is how it was copied, and Paused for how long the service stood still.
+	Way    string        `json:"way"`
+	Paused time.Duration `json:"paused_ns"`
+	Bytes  int64         `json:"bytes"`
+	// Layers are those with the data, the topmost first; none where the service
+	// keeps nothing.
+	Layers []string `json:"layers,omitempty"`
+	// Ready says that a copy of the service was started on it once and ended by
+	// itself: the next one begins at once.
+	Ready bool `json:"ready,omitempty"`
+}
+
+// ServiceStart is how a copy of a service is started in a box, and ended.
+type ServiceStart struct {
+	Argv Strings `json:"argv"`
+	Dir  string  `json:"dir,omitempty"`
+	Env  Strings `json:"env,omitempty"`
+	UID  int     `json:"uid"`
+	GID  int     `json:"gid"`
+	User string  `json:"user,omitempty"` // the name of UID, where it has one
+	// Make are directories that it needs and that no box has: those of its sockets.
+	Make Strings `json:"make,omitempty"`
+	// Ready is a command that succeeds when the service answers; without one its
+	// ports have to.
+	Ready    Strings       `json:"ready,omitempty"`
+	Patience time.Duration `json:"within_ns,omitempty"` // until it is ready
+	Stop     int           `json:"stop,omitempty"`      // the signal that ends it
+}
+
+// BoxService is a service that a box has a copy of.
+type BoxService struct {
+	Name    string  `json:"name"`
+	Recipe  string  `json:"recipe"`
+	Ports   []int   `json:"ports"`
+	Data    Strings `json:"data,omitempty"`    // directories and files that are the copy's own, and never land
+	Sockets Strings `json:"sockets,omitempty"` // unix sockets that it makes
+	// Still is what the copy began with, if the service keeps data.
+	Still  string     `json:"still,omitempty"`
+	Taken  *time.Time `json:"taken,omitempty"`
+	Layers []string   `json:"layers,omitempty"`
+
+	Start ServiceStart `json:"start"`
+	After Strings      `json:"after,omitempty"` // services that have to be ready first
+	// Stopped says that its owner ended it: it does not come back with the box.
+	Stopped bool `json:"stopped,omitempty"`
+	// Exec is the command that it runs as, where a box is shown, and State what
+	// became of it: "ready", "starting", "stopped", "failed", "resting". Neither is part of the
+	// box's record.
+	Exec  string `json:"exec,omitempty"`
+	State string `json:"state,omitempty"`
+}
+
+// ServiceData is what of the machine's files the copies of services in a box have
+// as their own.
+func (b Box) ServiceData() (paths []string) {
+	for _, s := range b.Services {
+		paths = append(paths, s.Data...)
+		for _, socket := range s.Sockets {
+			paths = append(paths, socket, socket+".lock")
+		}
+	}
+	return paths
+}
+
+// StillLayers are the layers that a box lies over for its services, below its own.
+func (b Box) StillLayers() (layers []string) {
+	for _, s := range b.Services {
+		layers = append(layers, s.Layers...)
+	}
+	return layers
+}
+
+// ServiceLabel marks the exec that a service of a box runs as.
+const ServiceLabel = "service:"
+
+// FindService is a box's service of a name.
+func (b *Box) FindService(name string) *BoxService {
+	i := slices.IndexFunc(b.Services, func(s BoxService) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &b.Services[i]
 }

@@ -84,12 +84,14 @@ type Template struct {
 	From    string    `json:"from"` // BOX@SNAPSHOT as it was called, for people
 	Parent  string    `json:"parent,omitempty"`
 	// What its boxes begin with.
-	Base    Base     `json:"base"`
-	Layers  []string `json:"layers"`
-	Net     Net      `json:"net"`
-	Network Network  `json:"network,omitzero"`
-	Dir     string   `json:"dir"`
-	Env     Strings  `json:"env,omitempty"`
+	Base   Base     `json:"base"`
+	Layers []string `json:"layers"`
+	// Services are copies that its boxes have, as [Box.Services].
+	Services []BoxService `json:"services,omitempty"`
+	Net      Net          `json:"net"`
+	Network  Network      `json:"network,omitzero"`
+	Dir      string       `json:"dir"`
+	Env      Strings      `json:"env,omitempty"`
 	// AllowSecrets, Places, Unresolved and Lineage are as in [Box].
 	AllowSecrets []string   `json:"allow_secrets,omitempty"`
 	Places       Strings    `json:"places,omitempty"`

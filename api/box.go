@@ -23,6 +23,11 @@ type CreateRequest struct {
 	NetWish forkbox.NetWish `json:"net_wish,omitzero"`
 	// Wish is what limits it is to have.
 	Wish forkbox.Wish `json:"wish,omitzero"`
+	// With are services of this machine that the box gets copies of, by name or
+	// port ("all" for all), and Pause for how long one may stand still while its
+	// data is copied. They are up when the box is there.
+	With  []string       `json:"with,omitempty"`
+	Pause *time.Duration `json:"pause_ns,omitempty"`
 	// Passing says that nothing of it will land: then what it was forked from
 	// is not kept, which a merge would need.
 	Passing bool `json:"passing,omitempty"`

@@ -16,10 +16,11 @@ var (
 	GetDocs    = get[None]("getDocs", "/docs", Open, "The API as a page for people.", givesRaw)
 	GetDoctor  = get[CheckList]("getDoctor", "/v1/doctor", Read, "Tries what this host can do, for real, and looks for what interrupted applies left.",
 		text("dir", "Where to look for strays."))
-	GetConfig    = get[Configuration]("getConfig", "/v1/config", Read, "What the daemon goes by, and where each part of it is from. Of what is said of users, only what the caller may know.")
-	MendStray    = post[StrayRequest, forkbox.StrayMended]("mendStray", "/v1/strays", Apply, "Restores or deletes what an interrupted apply left in reality.", exact)
-	GetQueue     = get[Queue]("getQueue", "/v1/queue", Read, "Who waits for the host to have room.")
-	ListServices = get[ServiceList]("listServices", "/v1/services", Read, "What listens on this machine, and where it keeps its data: the caller's own services, or everyone's for root.")
+	GetConfig       = get[Configuration]("getConfig", "/v1/config", Read, "What the daemon goes by, and where each part of it is from. Of what is said of users, only what the caller may know.")
+	MendStray       = post[StrayRequest, forkbox.StrayMended]("mendStray", "/v1/strays", Apply, "Restores or deletes what an interrupted apply left in reality.", exact)
+	GetQueue        = get[Queue]("getQueue", "/v1/queue", Read, "Who waits for the host to have room.")
+	ListServices    = get[ServiceList]("listServices", "/v1/services", Read, "What listens on this machine, and where it keeps its data: the caller's own services, or everyone's for root.")
+	RefreshServices = post[RefreshRequest, StillList]("refreshServices", "/v1/services/refresh", Policy, "Takes the data of services anew, for the boxes to come.", async)
 )
 
 // The daemon, seen from outside.
@@ -38,10 +39,11 @@ var (
 	GetBox    = get[forkbox.Box]("getBox", "/v1/boxes/{box}", Read, "One box, by name, id or the beginning of one. Its ETag is what If-Match takes; with If-None-Match it is answered with 304 as long as the box is the same.")
 	RemoveBox = remove("removeBox", "/v1/boxes/{box}", Boxes, "Deletes a box with its changes.", ifBox,
 		flag("force", "Also one that runs."))
-	StartBox      = post[None, forkbox.Box]("startBox", "/v1/boxes/{box}/start", Boxes, "Wakes a box and keeps it running until it is stopped.")
-	StopBox       = post[StopRequest, forkbox.Box]("stopBox", "/v1/boxes/{box}/stop", Boxes, "Ends every process in a box and puts it to rest.", ifBox, optional)
-	KeepBox       = put[KeepRequest, forkbox.Box]("keepBox", "/v1/boxes/{box}/keep", Boxes, "Says whether gc leaves a box alone.", ifBox)
-	ListProcesses = get[ProcessList]("listProcesses", "/v1/boxes/{box}/processes", Read, "What runs in a box.")
+	StartBox       = post[None, forkbox.Box]("startBox", "/v1/boxes/{box}/start", Boxes, "Wakes a box and keeps it running until it is stopped.")
+	StopBox        = post[StopRequest, forkbox.Box]("stopBox", "/v1/boxes/{box}/stop", Boxes, "Ends every process in a box and puts it to rest.", ifBox, optional)
+	ControlService = post[ServiceRequest, forkbox.Box]("controlService", "/v1/boxes/{box}/services/{service}", Boxes, "Starts, stops or restarts a service of a box. One that was stopped does not come back with the box.", ifBox)
+	KeepBox        = put[KeepRequest, forkbox.Box]("keepBox", "/v1/boxes/{box}/keep", Boxes, "Says whether gc leaves a box alone.", ifBox)
+	ListProcesses  = get[ProcessList]("listProcesses", "/v1/boxes/{box}/processes", Read, "What runs in a box.")
 )
 
 // What boxes changed, and what becomes of it.

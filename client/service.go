@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
@@ -11,4 +12,16 @@ import (
 func (c *Client) Services(ctx context.Context) ([]forkbox.Service, error) {
 	list, err := do(ctx, c.link, "look for services", api.ListServices, api.None{}, nil)
 	return list.Services, err
+}
+
+// RefreshServices takes the data of services anew, for the boxes to come. A nil
+// pause is the daemon's own choice.
+func (c *Client) RefreshServices(ctx context.Context, names []string, pause *time.Duration) ([]forkbox.Still, error) {
+	list, err := do(ctx, c.link, "copy services", api.RefreshServices, api.RefreshRequest{Services: names, Pause: pause}, nil)
+	return list.Stills, err
+}
+
+// ControlService starts, stops or restarts a service of a box.
+func (c *Client) ControlService(ctx context.Context, ref, service, what string) (forkbox.Box, error) {
+	return do(ctx, c.link, what+" the service "+service, api.ControlService, api.ServiceRequest{Do: what}, nil, ref, service)
 }

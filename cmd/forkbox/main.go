@@ -23,10 +23,16 @@ func main() { os.Exit(run(os.Args...)) }
 
 // run is main with the exit code returned, so that a test can be the binary.
 func run(args ...string) int {
-	// The first process of a box is this binary under another name. It must
-	// not pay for a command line it does not have.
-	if len(args) > 0 && filepath.Base(args[0]) == initName {
-		return runInit()
+	// The first process of a box is this binary under another name, and so is
+	// what stops a service for a moment. They must not pay for a command line
+	// they do not have.
+	if len(args) > 0 {
+		switch filepath.Base(args[0]) {
+		case initName:
+			return runInit()
+		case holderName:
+			return runHolder()
+		}
 	}
 	return cli.Run(context.Background(), release, args)
 }
@@ -34,3 +40,6 @@ func run(args ...string) int {
 // initName is what the provider calls this binary when it is to be the init of
 // a box.
 const initName = "forkbox-init" // boxinit.InitName
+
+// holderName is what the daemon calls it when it is to stop services for a moment.
+const holderName = "forkbox-freeze" // copying.HolderName

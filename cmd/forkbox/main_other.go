@@ -12,3 +12,8 @@ func runInit() int {
 	fmt.Fprintf(os.Stderr, "error: cannot be the init of a box: there are none on %s\n", runtime.GOOS)
 	return 125
 }
+
+func runHolder() int {
+	fmt.Fprintf(os.Stderr, "error: cannot stop services for a moment: none are found on %s\n", runtime.GOOS)
+	return 125
+}

@@ -31,6 +31,7 @@ import (
 	"github.com/forkbox/forkbox/internal/engine/landing"
 	"github.com/forkbox/forkbox/internal/engine/limits"
 	"github.com/forkbox/forkbox/internal/engine/network"
+	"github.com/forkbox/forkbox/internal/engine/services"
 	"github.com/forkbox/forkbox/internal/engine/shelf"
 	"github.com/forkbox/forkbox/internal/engine/snapshots"
 	"github.com/forkbox/forkbox/internal/retention"
@@ -89,6 +90,8 @@ type Config struct {
 	// Ports publishes ports of boxes on the host's loopback. Without it none
 	// are.
 	Ports network.Ports
+	// Services knows those of this machine. Without it no box has copies of any.
+	Services services.Machine
 	// Series is the file that keeps what a box used in the last hour; none if
 	// it is empty.
 	Series func(box string) string
@@ -121,6 +124,7 @@ type Engine struct {
 	*changesManager
 	*landingManager
 	*forksManager
+	*servicesManager
 	*gcManager
 }
 
@@ -143,11 +147,12 @@ func New(c Config) *Engine {
 	ch := changes.New(k, ba, b, s)
 	la := landing.New(k, ba, sh, b, s, ch, landing.Config{UndoAge: c.UndoAge, UndoSize: c.UndoSize})
 	f := forks.New(k, n, l, ba, sh, b, s, ch)
+	sv := services.New(k, n, sh, b, x, f, c.Services)
 	g := gc.New(k, ba, sh, b, ch, la, f, gc.Config{Retention: c.Retention, RetentionErr: c.RetentionErr})
 	// Calls that go up: what is below asks what it does not know.
 	k.Find = b.Find
-	b.SetHooks(boxes.Hooks{DecideSync: la.DecideSyncIn, ForgetSync: la.ForgetSync, Observe: ch.Observe})
-	return &Engine{k, n, l, ba, sh, b, x, fi, s, ch, la, f, g}
+	b.SetHooks(boxes.Hooks{DecideSync: la.DecideSyncIn, ForgetSync: la.ForgetSync, Observe: ch.Observe, BringUp: sv.BringUp, TakeDown: sv.TakeDown})
+	return &Engine{k, n, l, ba, sh, b, x, fi, s, ch, la, f, sv, g}
 }
 
 // Close lets go of the boxes, which go on running without their network, and
@@ -190,10 +195,19 @@ func (e *Engine) Short() (short bool, why string) {
 	return e.core.Reserve()
 }
 
+// Create makes a box, with copies of services where spec has any.
+func (e *Engine) Create(ctx context.Context, who forkbox.Owner, spec CreateSpec) (forkbox.Box, error) {
+	return e.CreateWith(ctx, who, spec)
+}
+
 // Box finds one of who's boxes by its name, its id, or the beginning of either
 // where that fits one box only.
 func (e *Engine) Box(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Box, error) {
-	return e.core.Box(ctx, who, ref)
+	box, err := e.core.Box(ctx, who, ref)
+	if err != nil {
+		return box, err
+	}
+	return e.Describe(ctx, box)
 }
 
 // Boxes lists who's boxes, oldest first.

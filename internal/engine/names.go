@@ -12,6 +12,7 @@ import (
 	"github.com/forkbox/forkbox/internal/engine/landing"
 	"github.com/forkbox/forkbox/internal/engine/limits"
 	"github.com/forkbox/forkbox/internal/engine/network"
+	"github.com/forkbox/forkbox/internal/engine/services"
 	"github.com/forkbox/forkbox/internal/engine/shelf"
 	"github.com/forkbox/forkbox/internal/engine/snapshots"
 )
@@ -30,6 +31,7 @@ type (
 	changesManager   = changes.Manager
 	landingManager   = landing.Manager
 	forksManager     = forks.Manager
+	servicesManager  = services.Manager
 	gcManager        = gc.Manager
 )
 
@@ -47,6 +49,9 @@ type (
 	Ports    = network.Ports
 	Hears    = network.Hears
 	Dial     = network.Dial
+
+	CopySpec = services.CopySpec
+	Copied   = services.Copied
 
 	Policies      = limits.Policies
 	Committed     = limits.Committed

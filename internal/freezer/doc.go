@@ -7,4 +7,7 @@
 //
 // The first process of a box is not frozen: it writes to nothing that is in
 // the box, and it answers the daemon.
+//
+// Services of the host are stopped the same way ([Family]), and with their first
+// process.
 package freezer

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -23,7 +24,12 @@ func Freeze(ctx context.Context, init int, note string) error {
 	if Frozen(note) {
 		return nil
 	}
-	return forkbox.Wrap("freeze the box", bySignals(ctx, init, note))
+	err := bySignals(ctx, init, note)
+	if errors.Is(err, errRestless) {
+		return forkbox.Errorf(forkbox.Busy, "freeze the box", "%w", err).
+			Hint("one of them may wait for a disk or network filesystem; try again, or stop the box first")
+	}
+	return forkbox.Wrap("freeze the box", err)
 }
 
 // Frozen says whether there is such a note.
@@ -36,6 +42,8 @@ func Frozen(note string) bool {
 // for a moment and tried again: a process that waits in vfork for its child
 // cannot be stopped, and that child, if it was stopped first, will not wake it.
 const patience = 100 * time.Millisecond
+
+var errRestless = errors.New("its processes did not stand still")
 
 // settle calls step until it says that nothing is left to do. again is called
 // when there is no end to that, and has it begin anew.
@@ -54,8 +62,7 @@ func settle(ctx context.Context, step func() (done bool, err error), again func(
 		}
 		select {
 		case <-ctx.Done():
-			return forkbox.Errorf(forkbox.Busy, "freeze the box", "its processes did not stand still: %w", ctx.Err()).
-				Hint("one of them may wait for a disk or network filesystem; try again, or stop the box first")
+			return fmt.Errorf("%w: %w", errRestless, ctx.Err())
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, 10*time.Millisecond)
@@ -64,7 +71,7 @@ func settle(ctx context.Context, step func() (done bool, err error), again func(
 
 // note is what has to be undone, also when who did it is no more.
 type note struct {
-	Stopped map[int]started `json:"stopped,omitempty"`
+	Stopped Stopped `json:"stopped,omitempty"`
 }
 
 func save(file string, n note) error {
@@ -92,7 +99,7 @@ func Thaw(noteFile string) error {
 	if err != nil {
 		return forkbox.Wrap("let a frozen box go on", err)
 	}
-	return forkbox.Wrap("let a frozen box go on", errors.Join(resume(n.Stopped), forget(noteFile)))
+	return forkbox.Wrap("let a frozen box go on", errors.Join(n.Stopped.Resume(), forget(noteFile)))
 }
 
 // forget removes a note, if there is one.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,60 +14,89 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bySignals stops processes one by one until a whole round finds none that
-// runs.
+// Stopped are processes that were stopped, each with when it started, which tells
+// it from another that has its pid by now.
+type Stopped map[int]Started
+
+// Family stops processes of the host with all that came from them, and returns
+// when none of them runs. What was stopped before, for reasons of its own, is not
+// among what it returns, and so stays as it was. The caller is never stopped.
+// After an error all go on.
+func Family(ctx context.Context, roots ...int) (Stopped, error) {
+	return stopAll(ctx, func() []int { return FamilyOf(roots...) }, func(Stopped) error { return nil })
+}
+
+// FamilyOf lists processes with all that came from them, but for the caller.
+func FamilyOf(roots ...int) []int {
+	all := slices.Clone(roots)
+	for _, root := range roots {
+		all = append(all, Descendants(root)...)
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(pid int) bool { return pid == os.Getpid() })
+}
+
+// bySignals stops what is below a process, with a note of it.
 func bySignals(ctx context.Context, init int, noteFile string) error {
-	stopped := map[int]started{}
-	was := map[int]bool{} // stopped before us, for reasons of their own
-	for _, pid := range Descendants(init) {
-		if state(pid) == 'T' {
+	_, err := stopAll(ctx, func() []int { return Descendants(init) }, func(stopped Stopped) error {
+		return save(noteFile, note{Stopped: stopped})
+	})
+	if err != nil {
+		return errors.Join(err, forget(noteFile))
+	}
+	return nil
+}
+
+// stopAll stops processes one by one until a whole round finds none that runs.
+// Who is to be stopped is told to keep before it is done: it must be let go on
+// also by a daemon that knows nothing of this one.
+func stopAll(ctx context.Context, list func() []int, keep func(Stopped) error) (Stopped, error) {
+	stopped := Stopped{}
+	was := map[int]bool{} // stopped before us
+	for _, pid := range list() {
+		if State(pid) == 'T' {
 			was[pid] = true
 		}
 	}
 	err := settle(ctx, func() (bool, error) {
 		done, fresh := true, false
-		for _, pid := range Descendants(init) {
-			switch s := state(pid); {
-			case was[pid], s == 'Z', s == 0:
+		for _, pid := range list() {
+			s := State(pid)
+			if was[pid] || s == 'Z' || s == 0 {
 				continue
-			case s != 'T' && s != 't':
-				done = false
 			}
+			done = done && stands(s)
 			if _, known := stopped[pid]; !known {
-				stopped[pid], fresh = startOf(pid), true
+				stopped[pid], fresh = StartOf(pid), true
 			}
 		}
 		if fresh {
-			// Written down before it is done: who is stopped must be let go
-			// on also by a daemon that knows nothing of this one.
-			if err := save(noteFile, note{Stopped: stopped}); err != nil {
+			if err := keep(stopped); err != nil {
 				return false, err
 			}
 		}
-		for pid := range stopped {
-			if err := unix.Kill(pid, unix.SIGSTOP); err != nil && !errors.Is(err, unix.ESRCH) {
-				return false, err
-			}
-		}
-		return done && !fresh, nil
+		return done && !fresh, stopped.signal(unix.SIGSTOP)
 	}, func() error {
-		err := resume(stopped)
+		err := stopped.Resume()
 		time.Sleep(time.Millisecond)
 		return err
 	})
 	if err != nil {
-		return errors.Join(err, resume(stopped), forget(noteFile))
+		return nil, errors.Join(err, stopped.Resume())
 	}
-	return nil
+	return stopped, nil
 }
 
-func resume(stopped map[int]started) error {
+// Resume lets them go on.
+func (s Stopped) Resume() error { return s.signal(unix.SIGCONT) }
+
+func (s Stopped) signal(sig unix.Signal) error {
 	var errs []error
-	for pid, start := range stopped {
-		if startOf(pid) != start {
+	for pid, start := range s {
+		if StartOf(pid) != start {
 			continue // it has ended, and this pid is another process's
 		}
-		if err := unix.Kill(pid, unix.SIGCONT); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := unix.Kill(pid, sig); err != nil && !errors.Is(err, unix.ESRCH) {
 			errs = append(errs, err)
 		}
 	}
@@ -97,27 +127,51 @@ func children(pid int) (list []int) {
 	return list
 }
 
-// state is the letter that ps shows, 0 for a process that is gone.
-func state(pid int) byte {
-	if fields := statFields(pid); len(fields) > 0 {
+// stands says whether a process in this state does nothing.
+func stands(state byte) bool { return state == 'T' || state == 't' }
+
+// State is the letter that ps shows, 0 for a process that is gone. A process is
+// stopped when all its threads are: one that is in the midst of writing to a
+// disk goes on until that is done, and the first may have ended before the others.
+func State(pid int) byte {
+	dir := "/proc/" + strconv.Itoa(pid)
+	first := stateIn(dir)
+	if first != 0 && !stands(first) && first != 'Z' {
+		return first
+	}
+	threads, _ := os.ReadDir(dir + "/task")
+	for _, thread := range threads {
+		switch s := stateIn(dir + "/task/" + thread.Name()); {
+		case s == 0, s == 'Z', s == 'X':
+		case first == 'Z', !stands(s):
+			first = s
+		}
+	}
+	return first
+}
+
+func stateIn(dir string) byte {
+	if fields := statFields(dir); len(fields) > 0 {
 		return fields[0][0]
 	}
 	return 0
 }
 
-// started tells processes with the same pid apart: ticks since boot.
-type started string
+// Started tells processes with the same pid apart: ticks since boot.
+type Started string
 
-func startOf(pid int) started {
-	if fields := statFields(pid); len(fields) > 19 {
-		return started(fields[19])
+// StartOf is when a process started, "" if it is gone.
+func StartOf(pid int) Started {
+	if fields := statFields("/proc/" + strconv.Itoa(pid)); len(fields) > 19 {
+		return Started(fields[19])
 	}
 	return ""
 }
 
-// statFields is /proc/PID/stat after the name, which may hold anything.
-func statFields(pid int) []string {
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+// statFields is a process's or thread's stat after the name, which may hold
+// anything.
+func statFields(dir string) []string {
+	raw, err := os.ReadFile(dir + "/stat")
 	if err != nil {
 		return nil
 	}

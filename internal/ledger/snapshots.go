@@ -138,9 +138,10 @@ func (l *SQLite) Stacks(ctx context.Context) (all []forkbox.Stack, err error) {
 	for rows.Next() {
 		var record sql.RawBytes
 		var box struct {
-			Layers []string
-			Saving string
-			Base   struct{ Root string }
+			Layers   []string
+			Services []struct{ Layers []string }
+			Saving   string
+			Base     struct{ Root string }
 		}
 		if err := rows.Scan(&record); err != nil {
 			return nil, failed(op, err)
@@ -149,6 +150,9 @@ func (l *SQLite) Stacks(ctx context.Context) (all []forkbox.Stack, err error) {
 			return nil, failed(op, err)
 		}
 		all = append(all, forkbox.Stack{Layers: box.Layers, Saving: box.Saving, Root: box.Base.Root})
+		for _, s := range box.Services {
+			all = append(all, forkbox.Stack{Layers: s.Layers})
+		}
 	}
 	return all, failed(op, rows.Err())
 }

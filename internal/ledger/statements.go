@@ -85,7 +85,7 @@ const (
 
 	// One statement, so that it is as of one moment.
 	sqlStacks = `SELECT record FROM boxes WHERE record LIKE '%"layers"%' OR record LIKE '%"saving"%' OR record LIKE '%"root"%'
-		UNION ALL SELECT record FROM snapshots UNION ALL SELECT record FROM templates`
+		UNION ALL SELECT record FROM snapshots UNION ALL SELECT record FROM templates UNION ALL SELECT record FROM stills`
 
 	sqlAddTemplate    = `INSERT INTO templates (id, owner_uid, name, created, record) VALUES (?, ?, ?, ?, ?)`
 	sqlUpdateTemplate = `UPDATE templates SET name = ?, record = ? WHERE id = ?`

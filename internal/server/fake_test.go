@@ -76,6 +76,14 @@ func (f *fakeEngine) Stop(_ context.Context, _ forkbox.Owner, ref string, grace 
 	return forkbox.Box{ID: ref, State: forkbox.Stopped, Note: fmt.Sprint(grace != nil)}, nil
 }
 
+func (f *fakeEngine) Refresh(context.Context, forkbox.Owner, []string, *time.Duration) ([]forkbox.Still, error) {
+	return nil, nil
+}
+
+func (f *fakeEngine) ControlService(context.Context, forkbox.Owner, string, string, string) (forkbox.Box, error) {
+	return forkbox.Box{}, nil
+}
+
 func (f *fakeEngine) Remove(_ context.Context, _ forkbox.Owner, _ string, force bool) error {
 	if !force {
 		return forkbox.Errorf(forkbox.Busy, "remove box", "it runs").Hint("use -f")

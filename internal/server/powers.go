@@ -66,6 +66,7 @@ func (s *Server) checkCreate(r *http.Request, p *access.Principal, req *api.Crea
 	const op = "create box"
 	withoutFound(p, &req.NetWish)
 	asked := append(netPowers(req.Net, req.NetWish), hiddenPowers(req.AllowSecrets, req.From)...)
+	asked = append(asked, power{api.Policy, "copies of services", len(req.With) > 0})
 	if err := lacking(p, op, asked...); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (s *Server) checkCreate(r *http.Request, p *access.Principal, req *api.Crea
 func (s *Server) checkStart(r *http.Request, p *access.Principal, start *forkbox.RaceStart) error {
 	withoutFound(p, &start.NetWish)
 	return s.checkCreate(r, p, &api.CreateRequest{
-		From: start.From, Template: start.Template, AllowSecrets: start.AllowSecrets, Net: start.Net, NetWish: start.NetWish,
+		From: start.From, Template: start.Template, AllowSecrets: start.AllowSecrets, Net: start.Net, NetWish: start.NetWish, With: start.With,
 	})
 }
 

@@ -40,6 +40,7 @@ var handlers = [...]handler{
 	reply(api.MendStray, daemonRoutes.mendStray),
 	reply(api.GetQueue, daemonRoutes.getQueue),
 	reply(api.ListServices, daemonRoutes.listServices),
+	reply(api.RefreshServices, daemonRoutes.refreshServices),
 	write(api.ReadEvents, daemonRoutes.readEvents),
 
 	reply(api.ListBoxes, boxRoutes.listBoxes),
@@ -47,6 +48,7 @@ var handlers = [...]handler{
 	reply(api.GetBox, boxRoutes.getBox),
 	reply(api.RemoveBox, boxRoutes.removeBox),
 	reply(api.StartBox, boxRoutes.startBox),
+	reply(api.ControlService, boxRoutes.controlService),
 	reply(api.StopBox, boxRoutes.stopBox),
 	reply(api.KeepBox, boxRoutes.keepBox),
 	reply(api.ListProcesses, boxRoutes.listProcesses),

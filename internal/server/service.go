@@ -14,3 +14,15 @@ func (s daemonRoutes) listServices(r *http.Request, _ api.None) (list api.Servic
 	list.Services, err = s.Services(r.Context(), who(r).UID)
 	return list, err
 }
+
+func (s daemonRoutes) refreshServices(r *http.Request, req api.RefreshRequest) (list api.StillList, err error) {
+	if len(req.Services) == 0 {
+		return list, missing("services", "which services")
+	}
+	list.Stills, err = s.Engine.Refresh(r.Context(), who(r), req.Services, req.Pause)
+	return list, err
+}
+
+func (s boxRoutes) controlService(r *http.Request, req api.ServiceRequest) (forkbox.Box, error) {
+	return briefly(s.Engine.ControlService(r.Context(), who(r), r.PathValue("box"), r.PathValue("service"), req.Do))
+}

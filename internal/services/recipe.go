@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -28,6 +29,40 @@ type recipe struct {
 		// Links are patterns of symlinks, whose targets are data as well.
 		Links []string `yaml:"links"`
 	} `yaml:"data"`
+	Start starting `yaml:"start"`
+	Copy  struct {
+		// Online is a command of the engine's that writes a copy to its standard
+		// output while the service goes on. {port} and {socketdir} are where the
+		// service listens. It is used where the data is in one place.
+		Online []string `yaml:"online"`
+		// Gives is what it writes: tar, or the file of this name.
+		Gives string `yaml:"gives"`
+		// Drop are patterns of names in the data that a copy must not have.
+		Drop []string `yaml:"drop"`
+	} `yaml:"copy"`
+}
+
+// starting is what a recipe says of how a copy is started. In its words {port},
+// {dir}, {bindir}, {socket}, {socketdir} and {answer} stand for the service's.
+type starting struct {
+	// Argv is the command, where that of the service cannot be read off its
+	// process: some write a title over it.
+	Argv []string `yaml:"argv"`
+	// Keep are options, with a value each, that are carried over from there.
+	Keep []string `yaml:"keep"`
+	// Ask is sent to the port; what follows Find in the answer is {answer}.
+	Ask  string `yaml:"ask"`
+	Find string `yaml:"find"`
+	// Add are arguments that keep a copy from acting for the service, and Since
+	// those that only versions from a number on have, which the marker's file says.
+	Add   []string         `yaml:"add"`
+	Since map[int][]string `yaml:"since"`
+	// When are those for services that keep data of a name.
+	When map[string][]string `yaml:"when"`
+	// Ready is a command that succeeds when the service answers.
+	Ready    []string      `yaml:"ready"`
+	Patience time.Duration `yaml:"patience"`
+	Stop     string        `yaml:"stop"` // the signal that ends it; TERM if empty
 }
 
 // generic is the recipe of what has none: its data is what it writes to.
@@ -65,6 +100,9 @@ func parse(text []byte) (r recipe, err error) {
 	}
 	if r.Name == "" || len(r.Programs) == 0 {
 		return r, fmt.Errorf("it needs a name and programs")
+	}
+	if (len(r.Copy.Online) > 0) != (r.Copy.Gives != "") {
+		return r, fmt.Errorf("a command that copies needs to say what it gives")
 	}
 	return r, nil
 }

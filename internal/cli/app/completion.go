@@ -205,6 +205,21 @@ func (a *App) CompleteTemplates(most int) cobra.CompletionFunc {
 	}
 }
 
+// CompleteServices offers what --with takes.
+func (a *App) CompleteServices(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), CompletionPatience)
+	defer cancel()
+	list, err := a.ShyClient().Services(ctx)
+	if err != nil {
+		return nil, NoFiles
+	}
+	names := []string{"all\tall that listen"}
+	for _, s := range list {
+		names = append(names, s.Name+"\t"+s.Recipe+" of "+s.User)
+	}
+	return names, NoFiles
+}
+
 // CompleteOrigins offers what --from takes.
 func (a *App) CompleteOrigins(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if strings.Contains(word, "@") {

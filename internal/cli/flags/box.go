@@ -27,6 +27,8 @@ type Box struct {
 	Net      Net
 	Instead  string   // where the box is made, if the current directory is gone
 	Hidden   []string // what is not to be
+	With     []string // services
+	pause    pauseTime
 	Limits   Limits
 }
 
@@ -36,9 +38,13 @@ func (f *Box) Add(a *app.App, cmd *cobra.Command) {
 	flags.StringVar(&f.From, "from", "", "what to make it `from`: reality (if nothing is said), BOX@SNAPSHOT, oci:LAYOUT, tar:FILE, dir:DIR or empty")
 	flags.StringVar(&f.Template, "template", "", "make it from this `template`")
 	flags.StringArrayVar(&f.Hidden, "allow-secrets", nil, "do not hide this `path or variable` of this machine, although it looks like a credential (repeatable)")
+	flags.StringSliceVar(&f.With, "with", nil, "have copies of these `services` up in it, by name or port: db, web, 6379, all")
+	flags.Var(&f.pause, "pause", "how long a service of this machine may stand still while its data is copied (default 500ms)")
 	f.Net.Add(a, cmd, "if nothing is said: policy")
 	cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions)
 	cmd.RegisterFlagCompletionFunc("from", a.CompleteOrigins)
+	cmd.RegisterFlagCompletionFunc("with", a.CompleteServices)
+	cmd.RegisterFlagCompletionFunc("pause", cobra.NoFileCompletions)
 	cmd.RegisterFlagCompletionFunc("template", a.CompleteTemplates(0))
 	f.Limits.AddWait(cmd)
 }
@@ -46,7 +52,7 @@ func (f *Box) Add(a *app.App, cmd *cobra.Command) {
 // Request is the box to make. A fork of reality is one as the caller sees it:
 // here, with this environment. Everything else brings its own.
 func (f *Box) Request(ctx context.Context, a *app.App, c *client.Client) (api.CreateRequest, error) {
-	req := api.CreateRequest{Name: f.Name, Template: f.Template, AllowSecrets: f.allowed()}
+	req := api.CreateRequest{Name: f.Name, Template: f.Template, AllowSecrets: f.allowed(), With: f.With, Pause: f.pause.span}
 	from, err := f.checkOrigin()
 	if err == nil {
 		req.Wish, err = WithProject(f.Limits.Wish())
@@ -126,6 +132,7 @@ func (f *Box) Merge(start forkbox.RaceStart) {
 		f.From, f.Template = start.From, start.Template
 	}
 	f.Hidden = append(f.Hidden, start.AllowSecrets...)
+	f.With = append(f.With, start.With...)
 	f.mergeLimits(start.Wish)
 	f.Net.merge(start.Net, start.NetWish)
 }

@@ -17,21 +17,26 @@ import (
 
 // ServicesVerb lists what listens.
 func ServicesVerb(a *app.App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "services",
 		Short: "Show what listens on this machine, and where it keeps its data",
 		Long: `Show the services of this machine: databases, caches and servers that wait for
 connections, with their ports, their processes, and the data that they keep. As
 root you see everyone's, else your own.
 
-A box does not have these services: it has their files, as they are on the disk,
-and its ports are its own. Do not start a database in a box on files that the
-machine's own is writing.`,
-		Example:           "  forkbox services\n  forkbox services --json | jq -r '.services[] | select(.recipe==\"postgresql\").data[].path'",
+A box has copies of those that it is made with: forkbox new --with NAME. Each copy
+is up before the first command, on the same ports, with the data that the service
+had at one moment; what a box does to it stays in the box.`,
+		Example:           "  forkbox services\n  forkbox new --name try --with db\n  forkbox services ls try\n  forkbox services --json | jq -r '.services[] | select(.recipe==\"postgresql\").data[].path'",
 		Args:              app.Alone(""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return list(cmd.Context(), a) },
 	}
+	cmd.AddCommand(lsVerb(a), refreshVerb(a), logsVerb(a),
+		controlVerb(a, "start", "Start a service of a box", "starting"),
+		controlVerb(a, "stop", "End a service of a box, until it is started again", "stopping"),
+		controlVerb(a, "restart", "End a service of a box and start it anew", "restarting"))
+	return cmd
 }
 
 func list(ctx context.Context, a *app.App) error {
@@ -75,8 +80,12 @@ func portText(s forkbox.Service) string {
 	if len(s.Ports) == 0 {
 		return terminal.Printable(s.Sockets[0])
 	}
-	list := make([]string, len(s.Ports))
-	for i, port := range s.Ports {
+	return joined(s.Ports)
+}
+
+func joined(ports []int) string {
+	list := make([]string, len(ports))
+	for i, port := range ports {
 		list[i] = strconv.Itoa(port)
 	}
 	return strings.Join(list, ",")

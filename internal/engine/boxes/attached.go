@@ -2,6 +2,7 @@ package boxes
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -84,6 +85,7 @@ func (m *Manager) FinishExec(h *core.Handle, a *core.Attached, id string, exit f
 		h.Mu.Unlock()
 		return false
 	}
+	unasked := a.Ending == nil && x.Ending == nil
 	exit = x.Sender.Sent(a.Ending.Asked(x.Ending.Asked(exit)))
 	ended := m.core.Now()
 	x.Exec.Ended, x.Exec.Exit, x.Exec.Output = &ended, &exit, out
@@ -94,6 +96,9 @@ func (m *Manager) FinishExec(h *core.Handle, a *core.Attached, id string, exit f
 	// Written while it still counts as running, so that no caller finds it
 	// neither here nor ended in the ledger.
 	told := append(m.limits.ExitEvents(box, exec), m.ended(box, exec))
+	if name, is := strings.CutPrefix(exec.Label, forkbox.ServiceLabel); is && unasked {
+		told = append(told, m.serviceEnded(box, exec, name))
+	}
 	if err := m.core.Ledger.UpdateExec(context.WithoutCancel(m.core.Ctx), exec, told...); err != nil {
 		m.core.Log.Error("cannot record an exit", "box", exec.Box, "exec", id, "exit", exit, "error", err)
 	}

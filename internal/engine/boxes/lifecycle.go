@@ -91,6 +91,9 @@ func (m *Manager) End(ctx context.Context, h *core.Handle, a *core.Attached, gra
 	why.AtOnce = grace == 0
 	h.SetEnding(a, &why)
 	grace = m.limits.ResumeToStop(ctx, h, a, grace)
+	if grace > 0 {
+		m.hooks.TakeDown(ctx, h, a, grace)
+	}
 	if err := a.Instance.Stop(ctx, grace); err != nil {
 		h.SetEnding(a, nil)
 		return err
@@ -237,6 +240,9 @@ func (m *Manager) ReconcileOne(ctx context.Context, box forkbox.Box) error {
 		return err
 	}
 	defer unlock()
+	if box.Settles != "" {
+		return m.RemoveInTurn(ctx, h, &box)
+	}
 	if box.State == forkbox.Running {
 		_, err := m.Find(ctx, h, &box)
 		return err

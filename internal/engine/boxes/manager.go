@@ -43,6 +43,10 @@ type Hooks struct {
 	DecideSync func(ctx context.Context, instance forkbox.Instance, box *forkbox.Box) error
 	// ForgetSync removes what is left of one of a box that is gone.
 	ForgetSync func(box forkbox.Box)
+	// BringUp starts the services of a box that was just started, and TakeDown asks
+	// them to end in one that is about to.
+	BringUp  func(ctx context.Context, h *core.Handle, a *core.Attached, box *forkbox.Box) error
+	TakeDown func(ctx context.Context, h *core.Handle, a *core.Attached, grace time.Duration)
 	// Observe looks at a box in which the last command has ended.
 	Observe func(id string)
 }

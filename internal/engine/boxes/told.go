@@ -22,6 +22,13 @@ func (m *Manager) ended(box forkbox.Box, exec forkbox.Exec) forkbox.Event {
 	return m.aboutExit(box, exec, forkbox.EventExecEnded)
 }
 
+// serviceEnded is the event of a service that ended by itself.
+func (m *Manager) serviceEnded(box forkbox.Box, exec forkbox.Exec, name string) forkbox.Event {
+	e := m.aboutExit(box, exec, forkbox.EventServiceEnded)
+	e.Data.To = name
+	return e
+}
+
 func (m *Manager) aboutExit(box forkbox.Box, exec forkbox.Exec, kind forkbox.EventKind) forkbox.Event {
 	exit := exec.Exit
 	text := core.OrElse(exit.Why, exitText(*exit))

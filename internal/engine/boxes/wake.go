@@ -66,6 +66,10 @@ func (m *Manager) start(ctx context.Context, h *core.Handle, box *forkbox.Box, e
 		}
 		return nil, m.core.Note(context.WithoutCancel(ctx), box, "cannot start it", err, told...)
 	}
+	if err := m.hooks.BringUp(ctx, h, h.Current(), box); err != nil {
+		// Not half of it: the next command would find a box without its services.
+		return nil, errors.Join(err, m.Halt(context.WithoutCancel(ctx), h, h.Current(), box, m.StopGrace))
+	}
 	m.network.PublishAll(context.WithoutCancel(ctx), h, h.Current(), box)
 	return h.Current(), nil
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/forkbox/forkbox"
@@ -30,8 +31,15 @@ type Execution struct {
 }
 
 // InUse says whether a command runs in the box, or something else is done there that
-// its owner waits for. The caller holds the handle's Mu.
-func (a *Attached) InUse() bool { return len(a.Execs) > 0 || a.Visits > 0 }
+// its owner waits for. Services run for those. The caller holds the handle's Mu.
+func (a *Attached) InUse() bool {
+	for _, x := range a.Execs {
+		if !strings.HasPrefix(x.Exec.Label, forkbox.ServiceLabel) {
+			return true
+		}
+	}
+	return a.Visits > 0
+}
 
 // Govern takes over what the record says now, and has the goroutine that
 // tends the box look at once.

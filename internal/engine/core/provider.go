@@ -47,6 +47,16 @@ type Layered interface {
 	Storage() (name, why string)
 }
 
+// Stilled is a provider that keeps the data of services as layers that boxes begin
+// with.
+type Stilled interface {
+	// TakeStill makes a layer that has paths of the machine as copy puts them
+	// there: put says where. When it fails nothing is left.
+	TakeStill(ctx context.Context, layer string, owner forkbox.Owner, paths []string, copy func(put func(path string) (string, error)) error) error
+	// StillDir is a directory on the filesystem that stills lie on.
+	StillDir() string
+}
+
 // Layers is the provider, if its boxes have layers.
 func (c *Core) Layers(op string) (Layered, error) {
 	if p, ok := c.Provider.(Layered); ok {

@@ -39,6 +39,13 @@ type CreateSpec struct {
 	// counts as forked at: now, if zero. All boxes of a race have one.
 	Race, Approach string
 	Fence          time.Time
+	// With are the services that it is to have copies of, by name or port, and
+	// Pause for how long each may stand still for that. Services are those copies.
+	With     []string
+	Pause    *time.Duration
+	Services []forkbox.BoxService
+	// Settles is the still that the box is made for, see [forkbox.Bookkeeping].
+	Settles string
 	// Passing is for a box that goes with its first command: what it was forked
 	// from need not be kept, for nothing of it is to land.
 	Passing bool
@@ -211,7 +218,8 @@ func (m *Manager) newBox(who forkbox.Owner, spec CreateSpec) (forkbox.Box, error
 		Base: forkbox.Base{Kind: forkbox.Reality, Fence: m.fenceOf(spec)},
 		Race: spec.Race, Approach: spec.Approach,
 		Owner: who, Net: spec.net.Net, Network: network.Clone(spec.net.Network), Note: spec.net.Note,
-		Dir:     core.OrElse(spec.Dir, core.OrElse(who.Home, "/")),
+		Dir:      core.OrElse(spec.Dir, core.OrElse(who.Home, "/")),
+		Services: spec.Services, Bookkeeping: forkbox.Bookkeeping{Settles: spec.Settles},
 		Created: now.Time, Env: env, AllowSecrets: spec.AllowSecrets, Places: places, Store: m.storage(),
 	}
 	spec.terms.Put(&box, now)
@@ -250,6 +258,10 @@ func (s CreateSpec) check() error {
 		return forkbox.Errorf(forkbox.Invalid, op, "it cannot be forked from %q", s.From).
 			Hint("it is reality, BOX@SNAPSHOT, oci:LAYOUT, tar:FILE, dir:DIR or empty").
 			Hint("to fork a box as it is now: forkbox fork %s", s.From)
+	}
+	if len(s.Services) > 0 && (s.Template != "" || s.From != "" && s.From != forkbox.Reality) {
+		return forkbox.Errorf(forkbox.Invalid, op, "only a fork of this machine can have copies of its services (--with)").
+			Hint("what is forked from a box has the services of that box")
 	}
 	if s.Dir != "" && !path.IsAbs(s.Dir) {
 		return forkbox.Errorf(forkbox.Invalid, op, "the directory %q is not absolute", s.Dir)

@@ -142,6 +142,7 @@ func (m *Manager) childBox(ctx context.Context, who forkbox.Owner, parent forkbo
 	// The fence is the parent's: what reality was when that was forked is what
 	// the changes of both are to be compared with.
 	box.Base, box.Layers, box.Unresolved = s.Base, slices.Clone(s.Layers), s.Unresolved
+	box.Services = slices.Clone(parent.Services)
 	box.Parent, box.ParentBox, box.At = s.ID, parent.ID, s.ID
 	box.Lineage = snapshots.Lineage(parent, s)
 	// Before it is first used it is adapted to what its parent landed since.
@@ -206,7 +207,7 @@ func (m *Manager) fromTemplate(ctx context.Context, who forkbox.Owner, spec Crea
 		return box, err
 	}
 	begin := shelf.BoxOf(t)
-	box.Base, box.Layers, box.Parent = begin.Base, begin.Layers, t.ID
+	box.Base, box.Layers, box.Services, box.Parent = begin.Base, begin.Layers, begin.Services, t.ID
 	box.Unresolved, box.Lineage = t.Unresolved, t.Lineage
 	if spec.Env == nil || !t.Base.IsReality() {
 		box.Env = t.Env

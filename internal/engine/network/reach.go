@@ -75,7 +75,7 @@ func (m *Manager) WaitPort(ctx context.Context, who forkbox.Owner, ref string, p
 	}
 	ctx, cancel := context.WithTimeout(ctx, core.OrElse(timeout, waitPatience))
 	defer cancel()
-	return m.knock(ctx, op, box, a, port)
+	return m.Knock(ctx, op, box, a, port)
 }
 
 // awake is the instance of a box that runs. One at rest is not started: nothing
@@ -105,8 +105,8 @@ func (m *Manager) dialer(op string, a *core.Attached, name string) (Dial, error)
 	}, nil
 }
 
-// knock tries until a connection is accepted.
-func (m *Manager) knock(ctx context.Context, op string, box forkbox.Box, a *core.Attached, port int) error {
+// Knock tries until a connection is accepted.
+func (m *Manager) Knock(ctx context.Context, op string, box forkbox.Box, a *core.Attached, port int) error {
 	dial, err := m.dialer(op, a, box.Name)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func (m *Manager) WarmAll(ctx context.Context) error {
 // BoxOf is what a box of the template begins as.
 func BoxOf(t forkbox.Template) forkbox.Box {
 	return forkbox.Box{
-		Base: t.Base, Layers: slices.Clone(t.Layers), Owner: t.Owner, Net: t.Net, Network: t.Network, Dir: t.Dir, Env: t.Env,
+		Base: t.Base, Layers: slices.Clone(t.Layers), Services: slices.Clone(t.Services), Owner: t.Owner, Net: t.Net, Network: t.Network, Dir: t.Dir, Env: t.Env,
 		AllowSecrets: t.AllowSecrets, Places: t.Places, Parent: t.ID,
 	}
 }

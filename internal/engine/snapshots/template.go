@@ -36,7 +36,7 @@ func (m *Manager) CreateTemplate(ctx context.Context, who forkbox.Owner, spec fo
 		}
 		t = forkbox.Template{
 			ID: core.NewID(), Name: spec.Name, Owner: who, Message: spec.Message, Created: m.core.Now(),
-			From: box.Name + "@" + s.Name, Parent: s.ID, Base: s.Base, Layers: slices.Clone(s.Layers),
+			From: box.Name + "@" + s.Name, Parent: s.ID, Base: s.Base, Layers: slices.Clone(s.Layers), Services: slices.Clone(box.Services),
 			Net: box.Net, Network: network.Inherited(box.Network), Dir: box.Dir, Env: box.Env, AllowSecrets: box.AllowSecrets, Places: box.Places, Warm: spec.Warm,
 			Unresolved: s.Unresolved, Lineage: Lineage(*box, s),
 		}

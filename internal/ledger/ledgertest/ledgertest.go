@@ -65,6 +65,7 @@ func Run(t *testing.T, open func(t *testing.T) forkbox.Ledger) {
 		{"KeyedArePruned", keyedArePruned},
 		{"OperationIsKeptWhole", operationIsKeptWhole},
 		{"OperationsArePruned", operationsArePruned},
+		{"StillIsKeptWhole", stillIsKeptWhole},
 		{"EventsNameTheirRequest", eventsNameTheirRequest},
 		{"NotFound", notFound},
 		{"ManyAtOnce", manyAtOnce},

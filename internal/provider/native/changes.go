@@ -54,7 +54,18 @@ func (st *stacks) source(box forkbox.Box) (src change.Source, done func(), err e
 	if st.rootless && box.Base.Root == "" {
 		src.Skip = stubs(src.Uppers)
 	}
+	if data := box.ServiceData(); len(data) > 0 {
+		src.Skip = except(data, src.Skip)
+	}
 	return src, done, nil
+}
+
+// except leaves out what copies of services keep: they began with a still and not
+// with what reality has there, so it is no change of that, and must never land.
+func except(data []string, skip func(path string) bool) func(path string) bool {
+	return func(path string) bool {
+		return hostmounts.Below(path, data...) || skip != nil && skip(path)
+	}
 }
 
 // stubs recognises, in an unprivileged box, the files that were only mounted

@@ -157,7 +157,8 @@ const (
 	liveNote = "FORKBOX-README"
 	liveText = `The database whose files are here runs on the machine itself, so this box does not
 see them: a server that starts on files which another is writing to finds them
-torn. "forkbox services" shows what runs. A box made with --allow-secrets
+torn. "forkbox services" shows what runs, and a box made with --with and its name
+has a copy of it, up and on the same port. A box made with --allow-secrets
 %s
 sees the files all the same.
 `

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -308,7 +309,8 @@ func (b *builder) outline(box forkbox.Box) (*plan, error) {
 		cgroups: b.governor.namespaces(),
 		sysfs:   b.rootless && box.Net != forkbox.NetHost,
 	}
-	if pl.layers, err = b.stacks.stack(b.stacks.below(box)); err != nil {
+	// What the box's services began with lies below all that is the box's.
+	if pl.layers, err = b.stacks.stack(slices.Concat(b.stacks.below(box), box.StillLayers())); err != nil {
 		return nil, err
 	}
 	pl.views, err = b.scenery.views(pl)

@@ -66,7 +66,7 @@ func (p *plan) key() string {
 	}
 	b.WriteString("\x00" + strconv.Itoa(p.age)) // another filesystem may be where one was
 	b.WriteString(p.concealed.veilKey)
-	b.WriteString("\x00" + p.box.Base.Root + "\x00" + strings.Join(p.box.Layers, " "))
+	b.WriteString("\x00" + p.box.Base.Root + "\x00" + strings.Join(p.box.Layers, " ") + "\x00" + strings.Join(p.box.StillLayers(), " "))
 	return b.String()
 }
 

@@ -42,7 +42,7 @@ func Parse(name string, data []byte) (forkbox.RaceSpec, error) {
 func (p *page) topFields(f *file) map[string]field {
 	s := &f.spec
 	return map[string]field{
-		"name": p.text(&s.Name), "from": p.text(&s.Start.From), "template": p.text(&s.Start.Template),
+		"name": p.text(&s.Name), "from": p.text(&s.Start.From), "template": p.text(&s.Start.Template), "with": p.with(&s.Start.With),
 		"setup": p.commands(&s.Setup), "agent": p.text(&f.agent), "env": p.env(&f.env), "n": whole(p, &f.n, 1),
 		"approaches": p.list(p.approach(&f.entries)), "checks": p.list(p.check(&s.Checks)), "metrics": p.list(p.metric(&s.Metrics)),
 		"protect": p.protect(&s.Protect), "tie_breaks": p.tieBreaks(&f.breaks), "stop": oneOf(p, &s.Stop, forkbox.StopAll, forkbox.StopFirstPass, forkbox.StopDeadline),
@@ -55,6 +55,17 @@ func (p *page) topFields(f *file) map[string]field {
 // list reads each of a list.
 func (p *page) list(each field) field {
 	return func(n *yaml.Node, at string) { p.items(n, at, false, each) }
+}
+
+// with reads names of services, or ports.
+func (p *page) with(into *[]string) field {
+	return func(n *yaml.Node, at string) {
+		p.items(n, at, true, func(item *yaml.Node, place string) {
+			if text, ok := p.word(item, place); ok {
+				*into = append(*into, text)
+			}
+		})
+	}
 }
 
 // protect: an empty list protects nothing, and would be taken for nothing said.

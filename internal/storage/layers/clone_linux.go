@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/filecopy"
 	"golang.org/x/sys/unix"
 )
 
@@ -33,7 +34,7 @@ type cloner struct {
 // cloneTree copies from/upper to to/upper, and nothing else that is in from.
 // to exists and is empty. After an error it holds whatever was copied.
 func cloneTree(ctx context.Context, from, to string, share sharing, still bool) error {
-	c := &cloner{ctx: ctx, share: share, still: still, root: to, linked: map[inode]*linked{}, buf: make([]byte, xattrMax)}
+	c := &cloner{ctx: ctx, share: share, still: still, root: to, linked: map[inode]*linked{}, buf: make([]byte, filecopy.XattrMax)}
 	defer c.src.close()
 	defer c.dst.close()
 	if err := errors.Join(c.src.begin(from), c.dst.begin(to)); err != nil {
@@ -100,7 +101,7 @@ func (c *cloner) failed(err error) error {
 		e.Hint("stop the box, or let its owner read the file")
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 		e.Code = forkbox.Denied
-	case errors.Is(err, errNoSharing):
+	case errors.Is(err, filecopy.ErrNoSharing):
 		e.Code = forkbox.Unsupported
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
 		e.Hint("free some space on the store's filesystem")
@@ -156,7 +157,7 @@ func (c *cloner) descend(name string) error {
 
 // ascend finishes a directory. Its attributes may forbid us to go up from
 // there, hence the order.
-func (c *cloner) ascend(attrs *attributes) error {
+func (c *cloner) ascend(attrs *filecopy.Attributes) error {
 	err := c.src.raise(func(dir int, name string) (fd int, err error) {
 		err = c.reach(func(dir int) error {
 			fd, err = openUp(dir, name)
@@ -170,7 +171,7 @@ func (c *cloner) ascend(attrs *attributes) error {
 		})
 	}
 	if err == nil {
-		err = handle{c.dst.here(), true}.dress(attrs)
+		err = filecopy.Handle{FD: c.dst.here(), Real: true}.Dress(attrs)
 	}
 	if err != nil {
 		return err
@@ -187,7 +188,7 @@ func (c *cloner) file(name string) error {
 		return err
 	}
 	defer unix.Close(src)
-	if attrs.st.Mode&unix.S_IFMT != unix.S_IFREG {
+	if attrs.Stat.Mode&unix.S_IFMT != unix.S_IFREG {
 		return errors.New("it was replaced meanwhile")
 	}
 	dst, err := unix.Openat(c.dst.here(), name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
@@ -195,10 +196,10 @@ func (c *cloner) file(name string) error {
 		return err
 	}
 	defer unix.Close(dst)
-	if err := c.content(dst, src, attrs.st.Size); err != nil {
+	if err := c.content(dst, src, attrs.Stat.Size); err != nil {
 		return err
 	}
-	return handle{dst, true}.dress(attrs)
+	return filecopy.Handle{FD: dst, Real: true}.Dress(attrs)
 }
 
 // special copies a symlink, fifo, socket or device; a whiteout is a device.
@@ -221,7 +222,7 @@ func (c *cloner) special(name string, st *unix.Stat_t) error {
 		return err
 	}
 	defer unix.Close(dst)
-	return handle{dst, false}.dress(attrs)
+	return filecopy.Handle{FD: dst}.Dress(attrs)
 }
 
 func (c *cloner) symlink(src int, name string) error {

@@ -1,161 +1,31 @@
 package layers
 
 import (
-	"context"
-	"crypto/rand"
 	"errors"
-	"os"
-	"path/filepath"
 
+	"github.com/forkbox/forkbox/internal/storage/filecopy"
 	"golang.org/x/sys/unix"
 )
-
-// errNoSharing is told by who was asked to share blocks and cannot.
-var errNoSharing = errors.New("the filesystem cannot share the blocks of files")
 
 // content copies a file's bytes, by sharing them where that is wanted.
 func (c *cloner) content(dst, src int, size int64) error {
 	if c.share == neverShare || size == 0 {
-		return copyContent(c.ctx, dst, src, size)
+		return filecopy.Copy(c.ctx, dst, src, size)
 	}
-	err := shareContent(dst, src)
+	err := filecopy.Share(dst, src)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, unix.EINVAL): // this file is special: it is not to be copied on write
-	case !errors.Is(err, errNoSharing):
+	case !errors.Is(err, filecopy.ErrNoSharing):
 		return err
 	case c.share == mustShare:
 		return err
 	default:
 		c.share = neverShare
 	}
-	return copyContent(c.ctx, dst, src, size)
-}
-
-func shareContent(dst, src int) error {
-	err := unix.IoctlFileClone(dst, src)
-	for errors.Is(err, unix.EINTR) {
-		err = unix.IoctlFileClone(dst, src)
-	}
-	for _, cannot := range []error{unix.EOPNOTSUPP, unix.ENOTTY, unix.EXDEV, unix.ENOSYS} {
-		if errors.Is(err, cannot) {
-			return errNoSharing
-		}
-	}
-	return err
+	return filecopy.Copy(c.ctx, dst, src, size)
 }
 
 // trySharing shares a block in a directory of the store.
-func trySharing(dir string) error {
-	var files [2]*os.File
-	for i := range files {
-		f, err := os.OpenFile(filepath.Join(dir, "trial."+rand.Text()), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		defer os.Remove(f.Name())
-		files[i] = f
-	}
-	if _, err := files[0].Write([]byte("x")); err != nil {
-		return err
-	}
-	return shareContent(int(files[1].Fd()), int(files[0].Fd()))
-}
-
-// copyContent copies a file and leaves holes where it has holes.
-func copyContent(ctx context.Context, dst, src int, size int64) error {
-	if err := unix.Ftruncate(dst, size); err != nil {
-		return err
-	}
-	for at := int64(0); at < size; {
-		data, err := unix.Seek(src, at, unix.SEEK_DATA)
-		if errors.Is(err, unix.ENXIO) {
-			return nil // nothing but a hole is left
-		}
-		hole := size
-		if err != nil {
-			data = at // a filesystem that does not know of holes
-		} else if hole, err = unix.Seek(src, data, unix.SEEK_HOLE); err != nil {
-			return err
-		}
-		if err := copyRange(ctx, dst, src, data, min(hole, size)); err != nil {
-			return err
-		}
-		at = hole
-	}
-	return nil
-}
-
-// pieceMax is how much is copied before looking whether it is still wanted.
-const pieceMax = 16 << 20
-
-func copyRange(ctx context.Context, dst, src int, from, to int64) error {
-	for from < to {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		in, out := from, from
-		n, err := unix.CopyFileRange(src, &in, dst, &out, int(min(to-from, pieceMax)), 0)
-		switch {
-		case errors.Is(err, unix.EINTR):
-		case cannotCopyRange(err):
-			return copyBytes(ctx, dst, src, from, to)
-		case err != nil:
-			return err
-		case n == 0:
-			return errors.New("it became shorter while it was copied")
-		}
-		from += int64(max(n, 0))
-	}
-	return nil
-}
-
-func cannotCopyRange(err error) bool {
-	for _, cannot := range []error{unix.EXDEV, unix.EINVAL, unix.ENOSYS, unix.EOPNOTSUPP, unix.EPERM} {
-		if errors.Is(err, cannot) {
-			return true
-		}
-	}
-	return false
-}
-
-// copyBytes is for filesystems whose kernel does not copy for us.
-func copyBytes(ctx context.Context, dst, src int, from, to int64) error {
-	buf := make([]byte, min(to-from, 256<<10))
-	for from < to {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		n, err := unix.Pread(src, buf[:min(int64(len(buf)), to-from)], from)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return errors.New("it became shorter while it was copied")
-		}
-		if err := writeAll(dst, buf[:n], from); err != nil {
-			return err
-		}
-		from += int64(n)
-	}
-	return nil
-}
-
-func writeAll(fd int, p []byte, at int64) error {
-	for len(p) > 0 {
-		n, err := unix.Pwrite(fd, p, at)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		p, at = p[n:], at+int64(n)
-	}
-	return nil
-}
+func trySharing(dir string) error { return filecopy.TrySharing(dir) }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/forkbox/forkbox/internal/storage/filecopy"
 	"golang.org/x/sys/unix"
 )
 
@@ -95,7 +96,7 @@ func (p *printer) content(path string) string {
 }
 
 func (p *printer) xattrs(path string) string {
-	buf := make([]byte, xattrMax)
+	buf := make([]byte, filecopy.XattrMax)
 	n, err := unix.Llistxattr(path, buf)
 	must(p.tb, err)
 	var all []string
@@ -103,7 +104,7 @@ func (p *printer) xattrs(path string) string {
 		if len(name) == 0 {
 			continue
 		}
-		value := make([]byte, xattrMax)
+		value := make([]byte, filecopy.XattrMax)
 		n, err := unix.Lgetxattr(path, string(name), value)
 		must(p.tb, err)
 		all = append(all, fmt.Sprintf("%s=%x", name, value[:n]))

@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine"
+	"github.com/forkbox/forkbox/internal/services"
+	"github.com/forkbox/forkbox/internal/services/copying"
+)
+
+// machine has the engine know the services of this machine.
+type machine struct{}
+
+func (machine) Find(ctx context.Context, uid int) ([]forkbox.Service, error) {
+	return services.Find(ctx, uid)
+}
+
+func (machine) StartOf(ctx context.Context, s forkbox.Service, env func([]string) []string) (forkbox.ServiceStart, error) {
+	return services.StartOf(ctx, s, env)
+}
+
+func (machine) Paths(s forkbox.Service) ([]string, error) {
+	source, err := services.SourceOf(s)
+	return source.Paths, err
+}
+
+func (machine) Copy(ctx context.Context, list []forkbox.Service, spec engine.CopySpec) (engine.Copied, error) {
+	sources, err := sourcesOf(list)
+	if err != nil {
+		return engine.Copied{}, err
+	}
+	t, err := copying.Take(ctx, sources, copying.Options{Put: spec.Put, MaxPause: spec.MaxPause})
+	return engine.Copied{Way: t.Way, Paused: t.Paused, Bytes: t.Bytes}, err
+}
+
+func (machine) Predict(ctx context.Context, list []forkbox.Service, near string) (string, time.Duration, error) {
+	sources, err := sourcesOf(list)
+	if err != nil {
+		return "", 0, err
+	}
+	return copying.Predict(ctx, sources, near)
+}
+
+func sourcesOf(list []forkbox.Service) (sources []copying.Source, err error) {
+	for _, s := range list {
+		source, err := services.SourceOf(s)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, source)
+	}
+	return sources, nil
+}

@@ -1,0 +1,73 @@
+// Package services is the engine's manager of copies of services: it takes the data
+// of what runs on the machine at one moment (a still), and has copies of the
+// services come up with boxes, on the same ports.
+package services
+
+import (
+	"context"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/engine/boxes"
+	"github.com/forkbox/forkbox/internal/engine/core"
+	"github.com/forkbox/forkbox/internal/engine/execs"
+	"github.com/forkbox/forkbox/internal/engine/forks"
+	"github.com/forkbox/forkbox/internal/engine/network"
+	"github.com/forkbox/forkbox/internal/engine/shelf"
+)
+
+// Machine knows the services of this machine.
+type Machine interface {
+	// Find lists those of a user, or of all for root.
+	Find(ctx context.Context, uid int) ([]forkbox.Service, error)
+	// StartOf says how a copy of one is started. env takes credentials out of its
+	// environment.
+	StartOf(ctx context.Context, s forkbox.Service, env func([]string) []string) (forkbox.ServiceStart, error)
+	// Paths are where a service keeps its data: what Copy copies.
+	Paths(s forkbox.Service) ([]string, error)
+	// Copy copies the data of services as it is at one moment. It fails rather
+	// than have one stand still for longer than it may.
+	Copy(ctx context.Context, list []forkbox.Service, spec CopySpec) (Copied, error)
+	// Predict says how Copy would do it, into a directory on the filesystem of
+	// near, and for how long the services would stand still.
+	Predict(ctx context.Context, list []forkbox.Service, near string) (way string, pause time.Duration, err error)
+}
+
+// CopySpec is how data is to be copied.
+type CopySpec struct {
+	Put      func(path string) (string, error) // where the copy of a path goes
+	MaxPause time.Duration
+}
+
+// Copied is how it was.
+type Copied struct {
+	Way    string
+	Paused time.Duration
+	Bytes  int64
+}
+
+// Manager is safe for concurrent use.
+type Manager struct {
+	core    *core.Core
+	network *network.Manager
+	shelf   *shelf.Manager
+	boxes   *boxes.Manager
+	execs   *execs.Manager
+	forks   *forks.Manager
+
+	machine Machine       // may be nil
+	taking  chan struct{} // has a token: the caller who takes a still holds it
+}
+
+// New makes a manager. Without a machine no box has services.
+func New(c *core.Core, n *network.Manager, sh *shelf.Manager, b *boxes.Manager, x *execs.Manager, f *forks.Manager, machine Machine) *Manager {
+	return &Manager{core: c, network: n, shelf: sh, boxes: b, execs: x, forks: f, machine: machine, taking: make(chan struct{}, 1)}
+}
+
+// needMachine is why there are no services, if there are none.
+func (m *Manager) needMachine(op string) error {
+	if m.machine == nil {
+		return forkbox.Errorf(forkbox.Unsupported, op, "this daemon cannot")
+	}
+	return nil
+}

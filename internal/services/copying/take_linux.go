@@ -1,0 +1,362 @@
+package copying
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/freezer"
+	"github.com/forkbox/forkbox/internal/storage/filecopy"
+)
+
+const opTake = "copy the service's data"
+
+// Source is one service whose data is copied.
+type Source struct {
+	Name     string
+	PID      int // the process that the others of the service come from; 0: nothing runs, nothing is frozen
+	UID, GID int
+	Paths    []string // absolute real paths: files and directories
+	Online   *Online  // the engine's own way to copy without a pause, nil if it has none
+	// Drop are names relative to a directory of Paths that the copy must not have
+	// (postmaster.pid), as patterns of path.Match.
+	Drop []string
+}
+
+// Online is a command that writes a consistent copy to its standard output while
+// the service goes on.
+type Online struct {
+	Argv []string // run as UID/GID with a minimal environment
+	// Gives is "tar", which is unpacked into Paths[0]; or the name of a file, which
+	// is Paths[0] if that is called so, and else in it.
+	Gives string
+}
+
+// Options say how data is copied, and where to.
+type Options struct {
+	Put      func(path string) (string, error) // where the copy of a path goes; its parent exists then, and it does not
+	MaxPause time.Duration                     // a service is never stopped longer; 0: never stopped at all
+	Way      string                            // "" chooses
+	// Progress may be nil. It is quick: it is called also while services stand still.
+	Progress func(done, total int64)
+}
+
+// The ways, best first.
+const (
+	Reflink = "reflink"
+	Engine  = "online"
+	Delta   = "delta"
+	Plain   = "plain"
+)
+
+// Taken is what was copied.
+type Taken struct {
+	Way    string
+	Paused time.Duration // as the process measured it that held the freeze
+	Bytes  int64
+	Files  int
+	At     time.Time // the moment that the copy is of; online: not before it
+	Note   string    // why it is not by a better way, if that was tried
+}
+
+// item is a path with where its copy goes, and what it must not have.
+type item struct {
+	from, to string
+	drop     []string
+}
+
+// taking is one copy while it is made.
+type taking struct {
+	Options
+	sources []Source
+	items   []item
+	roots   freezer.Stopped // of the services that run
+	taken   Taken
+}
+
+// unfit is why a way is not possible here, so that the next is tried.
+type unfit struct{ error }
+
+func (u unfit) Unwrap() error { return u.error }
+
+func isUnfit(err error) bool {
+	var u unfit
+	return errors.As(err, &u)
+}
+
+// Take copies the data of services as it is at one moment. After an error there is
+// no copy.
+func Take(ctx context.Context, sources []Source, o Options) (Taken, error) {
+	t, err := begin(sources, o)
+	if err != nil {
+		return Taken{}, forkbox.Wrap(opTake, err)
+	}
+	ways, err := t.ways()
+	if err != nil {
+		return Taken{}, err
+	}
+	var errs []error
+	for _, way := range ways {
+		err := t.by(ctx, way)
+		if err == nil {
+			t.taken.Way, t.taken.Note = way, notes(errs)
+			return t.taken, nil
+		}
+		errs = append(errs, err)
+		if err := t.discard(); err != nil {
+			return Taken{}, forkbox.Wrap(opTake, err)
+		}
+		if !isUnfit(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	return Taken{}, final(errs[len(errs)-1])
+}
+
+// final is an error without what it was wrapped in on the way.
+func final(err error) error {
+	var e *forkbox.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return forkbox.Wrap(opTake, err)
+}
+
+func notes(errs []error) string {
+	var all []string
+	for _, err := range errs {
+		var e *forkbox.Error
+		if errors.As(err, &e) {
+			all = append(all, e.Why)
+		} else {
+			all = append(all, err.Error())
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// begin finds out where all goes. What lies in another path is copied with it.
+func begin(sources []Source, o Options) (*taking, error) {
+	t := &taking{Options: o, sources: sources}
+	var err error
+	if t.roots, err = rootsOf(sources); err != nil {
+		return nil, err
+	}
+	t.items = itemsOf(sources)
+	for i := range t.items {
+		it := &t.items[i]
+		if it.to, err = o.Put(it.from); err != nil {
+			return nil, err
+		}
+		if _, err := os.Lstat(it.to); !errors.Is(err, fs.ErrNotExist) {
+			return nil, forkbox.Errorf(forkbox.Exists, opTake, "there is something at %s already", it.to)
+		}
+	}
+	return t, nil
+}
+
+// itemsOf are the paths of sources that lie in no other.
+func itemsOf(sources []Source) []item {
+	var all []string
+	for _, s := range sources {
+		for _, path := range s.Paths {
+			all = append(all, filepath.Clean(path))
+		}
+	}
+	slices.Sort(all)
+	var items []item
+	for _, path := range slices.Compact(all) {
+		if at := above(items, path); at < 0 {
+			items = append(items, item{from: path})
+		}
+	}
+	for _, s := range sources {
+		for _, path := range s.Paths {
+			it := &items[above(items, filepath.Clean(path))]
+			rel, _ := filepath.Rel(it.from, path)
+			for _, name := range s.Drop {
+				it.drop = append(it.drop, filepath.Join(rel, name))
+			}
+		}
+	}
+	return items
+}
+
+// above finds the item that a path lies in, -1 if none.
+func above(items []item, path string) int {
+	return slices.IndexFunc(items, func(it item) bool { return forkbox.Within(path, it.from) })
+}
+
+// ways are those that may work, best first.
+func (t *taking) ways() ([]string, error) {
+	if t.Way != "" {
+		return []string{t.Way}, t.possible()
+	}
+	if len(t.roots) == 0 {
+		return []string{Plain}, nil
+	}
+	var ways []string
+	if t.MaxPause > 0 && t.sharable() == nil {
+		ways = append(ways, Reflink)
+	}
+	if _, ok := onlyOnline(t.sources); ok {
+		ways = append(ways, Engine)
+	}
+	return append(ways, Delta), nil
+}
+
+// possible says why the way that was asked for is none.
+func (t *taking) possible() error {
+	switch t.Way {
+	case Delta:
+		return nil
+	case Reflink:
+		if err := t.sharable(); err != nil {
+			return forkbox.Errorf(forkbox.Unsupported, opTake, "its files cannot be shared with the copy: %w", err).
+				Hint("keep forkbox's files on the filesystem that has the data, and that be XFS or btrfs")
+		}
+		return nil
+	case Engine:
+		for _, s := range t.sources {
+			if s.PID != 0 && (s.Online == nil || len(s.Paths) != 1) {
+				return forkbox.Errorf(forkbox.Unsupported, opTake, "%s has no way of its own to copy its data", s.Name)
+			}
+		}
+		return nil
+	case Plain:
+		if len(t.roots) > 0 {
+			return forkbox.Errorf(forkbox.Unsupported, opTake, "it runs: a plain copy would be of no one moment")
+		}
+		return nil
+	}
+	return forkbox.Errorf(forkbox.Unsupported, opTake, "there is no way %q", t.Way).Hint("there are: reflink, online, delta, plain")
+}
+
+// onlyOnline is the one service that runs, if it can copy its data itself. Two of
+// them would do it at two moments.
+func onlyOnline(sources []Source) (Source, bool) {
+	running := slices.DeleteFunc(slices.Clone(sources), func(s Source) bool { return s.PID == 0 })
+	if len(running) != 1 || running[0].Online == nil || len(running[0].Paths) != 1 {
+		return Source{}, false
+	}
+	return running[0], true
+}
+
+func (t *taking) by(ctx context.Context, way string) error {
+	switch way {
+	case Reflink:
+		return t.byReflink(ctx)
+	case Engine:
+		return t.byEngine(ctx)
+	case Delta:
+		return t.byDelta(ctx)
+	}
+	return t.plain(ctx)
+}
+
+// plain copies what nobody writes to.
+func (t *taking) plain(ctx context.Context) error {
+	total, err := survey(ctx, t.items, nil, nil)
+	if err != nil {
+		return err
+	}
+	t.taken.At = time.Now()
+	m := newMirror(mayShare)
+	m.step = t.steps(total.bytes)
+	if err := m.pass(ctx, t.items, false, nil); err != nil {
+		return err
+	}
+	t.count(m)
+	return nil
+}
+
+// count notes what the copy has.
+func (t *taking) count(m *mirror) { t.taken.Files, t.taken.Bytes = m.files, m.bytes }
+
+// steps tells of progress.
+func (t *taking) steps(total int64) func(int64) {
+	var done int64
+	return func(n int64) {
+		done += n
+		if t.Progress != nil {
+			t.Progress(min(done, total), total)
+		}
+	}
+}
+
+// discard removes what was copied. Directories may have become ones that nobody
+// may write to.
+func (t *taking) discard() error {
+	var errs []error
+	for _, it := range t.items {
+		if os.RemoveAll(it.to) == nil {
+			continue
+		}
+		_ = filepath.WalkDir(it.to, func(path string, e fs.DirEntry, err error) error {
+			if e != nil && e.IsDir() {
+				_ = os.Chmod(path, 0o700)
+			}
+			return nil
+		})
+		errs = append(errs, os.RemoveAll(it.to))
+	}
+	return errors.Join(errs...)
+}
+
+// stopped does something while the services stand still, and fails if they went
+// on before it was done.
+func (t *taking) stopped(ctx context.Context, do func(context.Context, *frozen) error) error {
+	ctx, cancel := context.WithTimeout(ctx, t.MaxPause)
+	defer cancel()
+	f, err := freeze(ctx, t.roots, t.MaxPause)
+	if err != nil {
+		return t.late(ctx, err)
+	}
+	err = do(ctx, f)
+	paused, thawErr := f.thaw()
+	t.taken.At, t.taken.Paused = f.at, paused
+	return t.late(ctx, errors.Join(thawErr, err))
+}
+
+// late gives what a deadline ended its reason.
+func (t *taking) late(ctx context.Context, err error) error {
+	if err == nil || !errors.Is(err, errLate) && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return err
+	}
+	return forkbox.Errorf(forkbox.TimedOut, opTake, "it was not done in the %s that %s may stand still: %w", t.MaxPause, t.names(), err).
+		Hint("allow it longer with `--pause %s`", longer(t.MaxPause))
+}
+
+func (t *taking) names() string {
+	var all []string
+	for _, s := range t.sources {
+		if s.PID != 0 {
+			all = append(all, s.Name)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// longer is a pause with room for more than was expected.
+func longer(pause time.Duration) time.Duration {
+	return max(5*time.Second, (2*pause).Truncate(time.Second)+time.Second)
+}
+
+// sharable says why the blocks of the data cannot be shared with the copy.
+func (t *taking) sharable() error {
+	for _, it := range t.items {
+		if err := sharableAt(it.from, filepath.Dir(it.to)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noSharing says whether an error is about blocks that cannot be shared.
+func noSharing(err error) bool { return errors.Is(err, filecopy.ErrNoSharing) }

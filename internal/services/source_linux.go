@@ -1,0 +1,111 @@
+package services
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/services/copying"
+)
+
+// SourceOf is what there is to copy of a service, and how its engine would.
+func SourceOf(s forkbox.Service) (copying.Source, error) {
+	const op = "tell how the service's data is copied"
+	known, err := recipes()
+	if err != nil {
+		return copying.Source{}, forkbox.Wrap(op, err)
+	}
+	source := copying.Source{Name: s.Name, PID: s.PID, UID: s.UID}
+	for _, d := range s.Data {
+		// What is copied is never reached through a link.
+		path, err := filepath.EvalSymlinks(d.Path)
+		if err != nil {
+			return copying.Source{}, forkbox.Errorf(forkbox.NotFound, op, "its data is gone: %w", err)
+		}
+		source.Paths = append(source.Paths, path)
+	}
+	if s.PID != 0 {
+		info, err := os.Stat(procDir(s.PID))
+		if err != nil {
+			return copying.Source{}, forkbox.Errorf(forkbox.NotFound, op, "%s has ended: there is no process %d any more", s.Name, s.PID)
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			source.GID = int(st.Gid)
+		}
+	}
+	if i := slices.IndexFunc(known, func(r recipe) bool { return r.Name == s.Recipe }); i >= 0 {
+		known[i].fill(&source, s)
+	}
+	return source, nil
+}
+
+func procDir(pid int) string { return "/proc/" + strconv.Itoa(pid) }
+
+// fill adds what the recipe knows of copying.
+func (r *recipe) fill(source *copying.Source, s forkbox.Service) {
+	source.Drop = r.Copy.Drop
+	if s.PID == 0 || len(r.Copy.Online) == 0 || len(source.Paths) > 1 {
+		return
+	}
+	paths := source.Paths
+	if r.Copy.Gives != "tar" {
+		// A file, whether or not there has been one so far.
+		if len(paths) == 0 && s.Dir != "" {
+			paths = []string{filepath.Join(s.Dir, r.Copy.Gives)}
+		}
+		if len(paths) == 0 || filepath.Base(paths[0]) != r.Copy.Gives {
+			return
+		}
+	}
+	argv, ok := r.command(s)
+	if !ok || len(paths) == 0 {
+		return
+	}
+	source.Paths = paths
+	source.Online = &copying.Online{Argv: argv, Gives: r.Copy.Gives}
+}
+
+// command is the one that copies, with where the service listens filled in.
+func (r *recipe) command(s forkbox.Service) ([]string, bool) {
+	program, ok := programOf(s.PID, r.Copy.Online[0])
+	if !ok {
+		return nil, false
+	}
+	port, dir := "", ""
+	if len(s.Sockets) > 0 {
+		dir = filepath.Dir(s.Sockets[0])
+		// PostgreSQL's has the port in its name, also where it listens on none.
+		if _, err := strconv.Atoi(strings.TrimPrefix(filepath.Ext(s.Sockets[0]), ".")); err == nil {
+			port = strings.TrimPrefix(filepath.Ext(s.Sockets[0]), ".")
+		}
+	}
+	if port == "" && len(s.Ports) > 0 {
+		port = strconv.Itoa(s.Ports[0])
+	}
+	argv := []string{program}
+	for _, arg := range r.Copy.Online[1:] {
+		if arg == "{port}" && port == "" || arg == "{socketdir}" && dir == "" {
+			return nil, false
+		}
+		argv = append(argv, strings.NewReplacer("{port}", port, "{socketdir}", dir).Replace(arg))
+	}
+	return argv, true
+}
+
+// programOf finds a program of the same version as a service that runs: beside
+// it, or else where programs are.
+func programOf(pid int, name string) (string, bool) {
+	if exe, err := os.Readlink(procDir(pid) + "/exe"); err == nil {
+		beside := filepath.Join(filepath.Dir(exe), name)
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return beside, true
+		}
+	}
+	path, err := exec.LookPath(name)
+	return path, err == nil
+}
