@@ -164,7 +164,8 @@ func (s *soak) landed(a *landTry, id string) {
 	if len(gone) > 0 {
 		s.Errorf("LOST: %s took lines from reality that the box did not delete: %s", a.step, gone)
 	}
-	missing := box.own.without(now, s.forgotten, box.view.at(a.conflicts), a.editor.deleted())
+	s.give(a.before.at(a.conflicts).without(now), now)
+	missing := box.own.without(now, s.forgotten, s.given, box.view.at(a.conflicts), a.editor.deleted())
 	yields := a.editor != nil && slices.Contains(a.args, "ours") // to whatever the editor does
 	if a.path == "" && !yields && len(missing) > 0 {
 		s.Errorf("%s succeeded and these lines of the box are not in reality: %s", a.step, missing)
@@ -186,6 +187,15 @@ func (s *soak) landed(a *landTry, id string) {
 		}
 		delete(box.touched, p)
 	}
+}
+
+// give notes what was taken from reality because a step insisted, and is kept with
+// its receipt. It may have been a box's that landed before, and that reality had
+// moved to where the box deleted everything.
+func (s *soak) give(taken, now lines) {
+	s.given.drop(now)
+	taken.drop(s.notKept(taken))
+	s.given.add(taken)
 }
 
 // yieldsElsewhere says whether reality gives way to the box at paths that are not
@@ -249,6 +259,7 @@ func (s *soak) undone(a *landTry) {
 	if missing := r.removed.without(now, s.forgotten, a.editor.deleted()); len(missing) > 0 {
 		s.Errorf("%s did not bring back %s", a.step, missing)
 	}
+	s.given.drop(now)
 	s.receipts = slices.DeleteFunc(s.receipts, func(x *soakReceipt) bool { return x == r })
 	if box := s.boxes[r.box]; box != nil {
 		box.rebase(r.paths, a.now)

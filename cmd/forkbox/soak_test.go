@@ -116,6 +116,7 @@ type soak struct {
 	boxes     map[string]*soakBox
 	receipts  []*soakReceipt
 	forgotten lines // what reality itself deleted
+	given     lines // what reality had to give up, as a step insisted
 	linked    bool  // there are hard links
 	edited    bool  // an editor was at work: what is a conflict is not known
 	history   []string
@@ -154,7 +155,7 @@ type soakReceipt struct {
 
 func newSoak(t *testing.T) *soak {
 	t.Helper()
-	s := &soak{landWorld: newLandWorld(t), boxes: map[string]*soakBox{}, forgotten: lines{}}
+	s := &soak{landWorld: newLandWorld(t), boxes: map[string]*soakBox{}, forgotten: lines{}, given: lines{}}
 	s.client = s.newClient()
 	for _, file := range []string{"a", "b", "d/f", "d/g", "d/s/y", "e/x", "e/t/z", "k/q"} {
 		var text strings.Builder

@@ -13,13 +13,13 @@ import (
 )
 
 // view is what one side shows of the workspace: each path with its kind, a
-// link's target and a file's lines. Lines are unique, so they tell whose bytes
-// are where.
+// directory's mode, a link's target and a file's lines. Lines are unique, so they
+// tell whose bytes are where.
 type view map[string]entry
 
 type entry struct {
 	kind  string // as find -printf %y: d, f, l
-	lines string // a file's content, or where a link leads
+	lines string // a file's content, where a link leads, or a directory's mode
 }
 
 type lines map[string]bool
@@ -104,7 +104,10 @@ func viewOf(root string) (view, error) {
 		rel, e := strings.TrimPrefix(path, root+"/"), entry{kind: "f"}
 		switch {
 		case d.IsDir():
-			e.kind = "d"
+			var info fs.FileInfo
+			if info, err = d.Info(); err == nil {
+				e = entry{kind: "d", lines: fmt.Sprintf("%o", info.Mode().Perm())}
+			}
 		case d.Type() == fs.ModeSymlink:
 			e.kind = "l"
 			e.lines, err = os.Readlink(path)
@@ -121,7 +124,7 @@ func viewOf(root string) (view, error) {
 
 // lookScript prints what [parseView] reads. It fails where anything cannot be
 // listed or read.
-const lookScript = `find . -mindepth 1 -printf '%y %P\t%l\n' && { grep -rH '' . || [ $? -eq 1 ]; }`
+const lookScript = `find . -mindepth 1 \( -type d -printf '%y %P\t%m\n' -o -printf '%y %P\t%l\n' \) && { grep -rH '' . || [ $? -eq 1 ]; }`
 
 // parseView reads what lookScript printed. No name here has a colon or a tab.
 func parseView(out string) (view, error) {

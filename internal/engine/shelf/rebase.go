@@ -25,13 +25,15 @@ type Rebaser interface {
 	HasMoved(ctx context.Context, box forkbox.Box, moves []forkbox.Move) (bool, error)
 }
 
-// AdaptToReceipt adapts a box to where its receipt stands now.
+// AdaptToReceipt adapts a box to where its receipt stands now. One that its layers
+// know of already, as after an undo that was interrupted and did not happen, it must
+// not be adapted to again: it may have moved other directories there since.
 func (m *Manager) AdaptToReceipt(ctx context.Context, provider Rebaser, box *forkbox.Box) error {
 	r, err := m.core.Ledger.Receipt(ctx, box.Rebase)
 	if err != nil && !core.IsNotFound(err) {
 		return err
 	}
-	if err == nil {
+	if err == nil && slices.Contains(box.Base.Moved, r.ID) != r.Undone.IsZero() {
 		moves, err := m.Moves(r.ID)
 		if err != nil {
 			return err

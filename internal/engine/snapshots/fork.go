@@ -24,7 +24,8 @@ func (m *Manager) SnapshotFor(ctx context.Context, h *core.Handle, box *forkbox.
 	return m.snapshot(ctx, h, box, forkbox.SnapshotSpec{}, what+"-")
 }
 
-// unchangedSince is the snapshot that a box at rest still is.
+// unchangedSince is the snapshot that a box at rest still is. A sync since has told
+// the box of edits to reality that one made of the snapshot would take for drift.
 func (m *Manager) unchangedSince(ctx context.Context, h *core.Handle, box *forkbox.Box) (none forkbox.Snapshot, ok bool) {
 	p, err := m.core.Layers("fork")
 	if err != nil || box.At == "" || m.SettleAtRest(ctx, "fork", h, box) != nil {
@@ -34,7 +35,7 @@ func (m *Manager) unchangedSince(ctx context.Context, h *core.Handle, box *forkb
 		return none, false
 	}
 	s, err := m.findSnapshot(ctx, *box, box.At)
-	if err != nil || !slices.Equal(s.Layers, box.Layers) {
+	if err != nil || !slices.Equal(s.Layers, box.Layers) || !s.Base.Fence.Equal(box.Base.Fence) {
 		return none, false
 	}
 	return s, true
