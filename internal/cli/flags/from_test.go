@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/forkbox/forkbox/internal/cli/app"
+
 	"github.com/forkbox/forkbox"
 )
 
@@ -45,7 +47,7 @@ func TestDirectoriesAreMadeAbsolute(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"sub/../x", "link"} { // the daemon follows no links
-		got, err := origin{"dir", name}.resolve(t.Context(), nil, nil)
+		got, err := origin{"dir", name}.resolve(t.Context(), &app.App{}, nil)
 		if err != nil || got != "dir:"+filepath.Join(here, "x") {
 			t.Error(got, err)
 		}
