@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -142,9 +143,14 @@ type Box struct {
 }
 
 // Tag is another whenever the box's record is: its state, its limits, what it may
-// reach, what it consists of. What lies in its files is not in it.
+// reach, what it consists of. What lies in its files is not in it, nor how its
+// services do.
 func (b Box) Tag() string {
 	b.Env, b.Last = nil, nil
+	b.Services = slices.Clone(b.Services)
+	for i := range b.Services {
+		b.Services[i].Exec, b.Services[i].State = "", ""
+	}
 	text, _ := json.Marshal(b) // a box always can be
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:12])

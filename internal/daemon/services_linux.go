@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine"
 	"github.com/forkbox/forkbox/internal/services"
@@ -21,9 +23,18 @@ func (machine) StartOf(ctx context.Context, s forkbox.Service, env func([]string
 	return services.StartOf(ctx, s, env)
 }
 
-func (machine) Paths(s forkbox.Service) ([]string, error) {
+func (machine) Paths(s forkbox.Service, uid int) ([]string, error) {
 	source, err := services.SourceOf(s)
-	return source.Paths, err
+	if err != nil || uid == 0 {
+		return source.Paths, err
+	}
+	for _, path := range source.Paths {
+		var st unix.Stat_t
+		if err := unix.Lstat(path, &st); err == nil && int(st.Uid) != uid {
+			return nil, forkbox.Errorf(forkbox.Denied, "copy the service "+s.Name, "%s is not yours", path)
+		}
+	}
+	return source.Paths, nil
 }
 
 func (machine) Copy(ctx context.Context, list []forkbox.Service, spec engine.CopySpec) (engine.Copied, error) {

@@ -148,7 +148,7 @@ func New(c Config) *Engine {
 	la := landing.New(k, ba, sh, b, s, ch, landing.Config{UndoAge: c.UndoAge, UndoSize: c.UndoSize})
 	f := forks.New(k, n, l, ba, sh, b, s, ch)
 	sv := services.New(k, n, sh, b, x, f, c.Services)
-	g := gc.New(k, ba, sh, b, ch, la, f, gc.Config{Retention: c.Retention, RetentionErr: c.RetentionErr})
+	g := gc.New(k, ba, sh, b, ch, la, f, sv, gc.Config{Retention: c.Retention, RetentionErr: c.RetentionErr})
 	// Calls that go up: what is below asks what it does not know.
 	k.Find = b.Find
 	b.SetHooks(boxes.Hooks{DecideSync: la.DecideSyncIn, ForgetSync: la.ForgetSync, Observe: ch.Observe, BringUp: sv.BringUp, TakeDown: sv.TakeDown})

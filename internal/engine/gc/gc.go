@@ -339,6 +339,7 @@ func (m *Manager) Tidy() {
 }
 
 func (m *Manager) tidy() {
+	m.services.SweepStills(m.core.Ctx)
 	if m.retention.Load().RetentionErr != nil {
 		return // said at the start
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/forkbox/forkbox/internal/engine/core"
 	"github.com/forkbox/forkbox/internal/engine/forks"
 	"github.com/forkbox/forkbox/internal/engine/landing"
+	"github.com/forkbox/forkbox/internal/engine/services"
 	"github.com/forkbox/forkbox/internal/engine/shelf"
 	"github.com/forkbox/forkbox/internal/retention"
 )
@@ -24,13 +25,14 @@ type Config struct {
 
 // Manager is safe for concurrent use.
 type Manager struct {
-	core    *core.Core
-	bases   *bases.Manager
-	shelf   *shelf.Manager
-	boxes   *boxes.Manager
-	changes *changes.Manager
-	landing *landing.Manager
-	forks   *forks.Manager
+	core     *core.Core
+	bases    *bases.Manager
+	shelf    *shelf.Manager
+	boxes    *boxes.Manager
+	changes  *changes.Manager
+	landing  *landing.Manager
+	forks    *forks.Manager
+	services *services.Manager
 
 	retention atomic.Pointer[Config]
 	outcomes  outcomes
@@ -38,8 +40,8 @@ type Manager struct {
 }
 
 // New makes a manager.
-func New(c *core.Core, ba *bases.Manager, sh *shelf.Manager, b *boxes.Manager, ch *changes.Manager, la *landing.Manager, f *forks.Manager, cfg Config) *Manager {
-	m := &Manager{core: c, bases: ba, shelf: sh, boxes: b, changes: ch, landing: la, forks: f}
+func New(c *core.Core, ba *bases.Manager, sh *shelf.Manager, b *boxes.Manager, ch *changes.Manager, la *landing.Manager, f *forks.Manager, sv *services.Manager, cfg Config) *Manager {
+	m := &Manager{core: c, bases: ba, shelf: sh, boxes: b, changes: ch, landing: la, forks: f, services: sv}
 	m.retention.Store(&cfg)
 	return m
 }

@@ -23,8 +23,10 @@ type Machine interface {
 	// StartOf says how a copy of one is started. env takes credentials out of its
 	// environment.
 	StartOf(ctx context.Context, s forkbox.Service, env func([]string) []string) (forkbox.ServiceStart, error)
-	// Paths are where a service keeps its data: what Copy copies.
-	Paths(s forkbox.Service) ([]string, error)
+	// Paths are where a service keeps its data: what Copy copies. What is not of
+	// the caller, other than root, is refused: where links of a process lead is for
+	// its user to choose.
+	Paths(s forkbox.Service, uid int) ([]string, error)
 	// Copy copies the data of services as it is at one moment. It fails rather
 	// than have one stand still for longer than it may.
 	Copy(ctx context.Context, list []forkbox.Service, spec CopySpec) (Copied, error)

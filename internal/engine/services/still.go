@@ -115,7 +115,7 @@ func (m *Manager) copyOf(ctx context.Context, who forkbox.Owner, s forkbox.Servi
 		return c, nil, err
 	}
 	c = forkbox.BoxService{Name: s.Name, Recipe: s.Recipe, Ports: s.Ports, Sockets: s.Sockets, Start: start}
-	if c.Data, err = m.machine.Paths(s); err != nil {
+	if c.Data, err = m.machine.Paths(s, who.UID); err != nil {
 		return c, nil, err
 	}
 	if len(c.Data) == 0 {

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine/core"
@@ -184,7 +183,7 @@ func (m *Manager) TakeDown(ctx context.Context, h *core.Handle, a *core.Attached
 
 // end sends a service the signal that ends it, and waits.
 func (m *Manager) end(ctx context.Context, a *core.Attached, x *core.Execution, s forkbox.BoxService) {
-	signal := core.OrElse(s.Start.Stop, int(unix.SIGTERM))
+	signal := core.OrElse(s.Start.Stop, int(syscall.SIGTERM))
 	if err := a.Instance.Signal(ctx, x.Exec.ID, signal); err != nil {
 		return
 	}
