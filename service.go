@@ -24,7 +24,14 @@ type Service struct {
 	Unit      string   `json:"unit,omitempty"` // systemd's, where it has one
 	// Data is what the service keeps on disk, and would have to be copied.
 	Data []ServiceData `json:"data"`
-	Note string        `json:"note,omitempty"` // what could not be told, and why
+	// Way is how the data would be copied for a box, and Pause for how long the
+	// service would stand still for that, as far as that can be told.
+	Way   string        `json:"way,omitempty"`
+	Pause time.Duration `json:"pause_ns,omitempty"`
+	// Still is of when the data is that a box would begin with; nil if it would be
+	// copied first.
+	Still *time.Time `json:"still,omitempty"`
+	Note  string     `json:"note,omitempty"` // what could not be told, and why
 }
 
 // ServiceData is a file or a directory of a service.

@@ -41,7 +41,7 @@ var (
 		flag("force", "Also one that runs."))
 	StartBox       = post[None, forkbox.Box]("startBox", "/v1/boxes/{box}/start", Boxes, "Wakes a box and keeps it running until it is stopped.")
 	StopBox        = post[StopRequest, forkbox.Box]("stopBox", "/v1/boxes/{box}/stop", Boxes, "Ends every process in a box and puts it to rest.", ifBox, optional)
-	ControlService = post[ServiceRequest, forkbox.Box]("controlService", "/v1/boxes/{box}/services/{service}", Boxes, "Starts, stops or restarts a service of a box. One that was stopped does not come back with the box.", ifBox)
+	ControlService = post[ServiceRequest, forkbox.Box]("controlService", "/v1/boxes/{box}/services/{service}", Boxes, "Starts, stops or restarts a service of a box. One that was stopped does not come back with the box.")
 	KeepBox        = put[KeepRequest, forkbox.Box]("keepBox", "/v1/boxes/{box}/keep", Boxes, "Says whether gc leaves a box alone.", ifBox)
 	ListProcesses  = get[ProcessList]("listProcesses", "/v1/boxes/{box}/processes", Read, "What runs in a box.")
 )

@@ -38,6 +38,8 @@ var tellsNothing = map[string]string{
 	"makeDir":         "as writeFile",
 	"moveFile":        "as writeFile",
 	"tarIn":           "as writeFile",
+	"controlService":  "a service is a command, whose start and end are told, and that it is ready",
+	"refreshServices": "a still is no box's until one is made of it, which is told",
 }
 
 // TestEveryChangeIsTold: each route that changes something is walked by one of the

@@ -202,3 +202,35 @@ func TestServicesSurviveKills(t *testing.T) {
 		t.Errorf("one has %s", got)
 	}
 }
+
+// TestServicesInRunsAndRaces: a run has them for its command, and each approach of a
+// race has its own. What they began with is counted.
+func TestServicesInRunsAndRaces(t *testing.T) {
+	t.Parallel()
+	w := newServiceWorld(t)
+	query := func(text string) string {
+		var quoted []string
+		for _, word := range w.psql(text) {
+			quoted = append(quoted, "'"+word+"'")
+		}
+		return strings.Join(quoted, " ")
+	}
+	out := w.must(append([]string{"run", "--discard", "--with", w.data, "--pause", "1m", "--"}, w.psql("delete from counts where n > 7; select count(*) from counts")...)...)
+	if strings.TrimSpace(out) != "7" {
+		t.Errorf("the run has %q", out)
+	}
+	w.must("race", "--name", "duel", "--with", w.data, "--check", `test "$(`+query("select count(*) from counts")+`)" = 3`,
+		"--try", "wrong=echo wrong >result", "--try", "right="+query("delete from counts where n > 3")+"; echo right >result")
+	if got := w.must("race", "show", "duel"); !strings.Contains(got, "right wins") {
+		t.Errorf("it ended so:\n%s", got)
+	}
+	if got := w.must("du"); !strings.Contains(got, "still") {
+		t.Errorf("what the boxes began with is not counted:\n%s", got)
+	}
+	if got := w.must("status", "duel-right"); !strings.Contains(got, "began with the data of") {
+		t.Errorf("its status does not say how old the data is:\n%s", got)
+	}
+	if got := w.sql("select count(*) from counts"); got != "1000" {
+		t.Errorf("the machine has %s", got)
+	}
+}

@@ -23,7 +23,6 @@ import (
 	"github.com/forkbox/forkbox/internal/daemon/launch"
 	"github.com/forkbox/forkbox/internal/metrics"
 	"github.com/forkbox/forkbox/internal/server"
-	"github.com/forkbox/forkbox/internal/services"
 )
 
 // Daemon is one run of serve.
@@ -137,7 +136,7 @@ func (d *Daemon) serve(ctx context.Context, engine server.Engine, conf *configur
 		Outside: outside, Tokens: gate.tokens, Clients: clients, Group: group, Users: gate.users, Trail: gate.trail, Keys: gate.keys, Operations: gate.operations,
 		Requests: reach.requests(), Failures: reach.failures(), Upload: mostUpload,
 		Tracer: tracer, Heartbeat: conf.started.Serve.Heartbeat,
-		Configuration: conf.show, Checks: conf.checks, Services: services.Find,
+		Configuration: conf.show, Checks: conf.checks,
 	}
 	if k, ok := engine.(observed); ok {
 		k.Metrics().Version(d.Version)

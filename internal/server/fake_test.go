@@ -76,6 +76,8 @@ func (f *fakeEngine) Stop(_ context.Context, _ forkbox.Owner, ref string, grace 
 	return forkbox.Box{ID: ref, State: forkbox.Stopped, Note: fmt.Sprint(grace != nil)}, nil
 }
 
+func (f *fakeEngine) ListServices(context.Context, int) ([]forkbox.Service, error) { return nil, nil }
+
 func (f *fakeEngine) Refresh(context.Context, forkbox.Owner, []string, *time.Duration) ([]forkbox.Still, error) {
 	return nil, nil
 }

@@ -63,9 +63,6 @@ type Config struct {
 	// what doctor says of it. Both may be nil.
 	Configuration func(who forkbox.Owner) api.Configuration
 	Checks        func() []forkbox.Check
-	// Services finds what listens on this machine: of one user, or of all for root.
-	// May be nil.
-	Services func(ctx context.Context, uid int) ([]forkbox.Service, error)
 
 	// IdleAfter, unless zero, ends Serve when no client has asked anything and
 	// nothing has run for that long.

@@ -76,6 +76,11 @@ func writeStatus(w io.Writer, s shownStatus) {
 	if s.Box.Stale != nil {
 		rows = append(rows, [2]string{"stale", describe.Stale(s.Box)})
 	}
+	for _, service := range s.Box.Services {
+		if service.Taken != nil {
+			rows = append(rows, [2]string{"service", terminal.Printable(service.Name) + " began with the data of " + terminal.Ago(*service.Taken)})
+		}
+	}
 	for _, row := range rows {
 		fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
 	}

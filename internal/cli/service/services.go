@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +58,7 @@ func list(ctx context.Context, a *app.App) error {
 		a.Say("no service listens that you may see")
 		return nil
 	}
-	if err := a.Table("NAME\tPORTS\tUSER\tPROCESSES\tRECIPE\tDATA", func(w io.Writer) { writeServices(w, found) }); err != nil {
+	if err := a.Table("NAME\tPORTS\tUSER\tPROCESSES\tRECIPE\tDATA\tCOPY", func(w io.Writer) { writeServices(w, found) }); err != nil {
 		return err
 	}
 	for _, s := range found {
@@ -70,9 +71,22 @@ func list(ctx context.Context, a *app.App) error {
 
 func writeServices(w io.Writer, list []forkbox.Service) {
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d (pid %d)\t%s\t%s\n", terminal.Printable(s.Name), portText(s), terminal.Printable(s.User),
-			s.Processes, s.PID, s.Recipe, dataText(s.Data))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d (pid %d)\t%s\t%s\t%s\n", terminal.Printable(s.Name), portText(s), terminal.Printable(s.User),
+			s.Processes, s.PID, s.Recipe, dataText(s.Data), copyText(s))
 	}
+}
+
+// copyText is how a box would get the data.
+func copyText(s forkbox.Service) string {
+	switch {
+	case s.Still != nil:
+		return "taken " + terminal.Ago(*s.Still)
+	case s.Way == "":
+		return "-"
+	case s.Pause == 0:
+		return s.Way + ", no pause"
+	}
+	return s.Way + ", pause " + s.Pause.Round(time.Millisecond).String()
 }
 
 // portText is where a service listens: the ports, or else its first socket.

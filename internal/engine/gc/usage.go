@@ -45,6 +45,11 @@ func (m *Manager) Usage(ctx context.Context, who forkbox.Owner) (u forkbox.Usage
 			u.Items = append(u.Items, h.item("template", t.ID, t.Name, t.Layers, t.Base.Root))
 		}
 	}
+	for _, s := range h.stills {
+		if s.UID == who.UID {
+			u.Items = append(u.Items, h.item("still", s.ID, s.Service, s.Layers, ""))
+		}
+	}
 	slices.SortStableFunc(u.Items, func(a, b forkbox.UsedItem) int { return cmp.Compare(b.Own, a.Own) })
 	return u, nil
 }
@@ -55,6 +60,7 @@ type holdings struct {
 	boxes     []forkbox.Box
 	snapshots []forkbox.Snapshot
 	templates []forkbox.Template
+	stills    []forkbox.Still
 	// users are, by layer or root, the ids of what needs it.
 	users map[string]map[string]bool
 }
@@ -71,6 +77,9 @@ func (m *Manager) holdings(ctx context.Context, op string) (h holdings, err erro
 		return h, err
 	}
 	if h.templates, err = m.core.Ledger.Templates(ctx, nil); err != nil {
+		return h, err
+	}
+	if h.stills, err = m.core.Ledger.Stills(ctx, nil); err != nil {
 		return h, err
 	}
 	h.count()
@@ -92,6 +101,7 @@ func (h *holdings) count() {
 	}
 	for _, b := range h.boxes {
 		use(b.ID, b.Layers...)
+		use(b.ID, b.StillLayers()...)
 		use(b.ID, b.Base.Root)
 	}
 	for _, s := range h.snapshots {
@@ -100,6 +110,12 @@ func (h *holdings) count() {
 	for _, t := range h.templates {
 		use(t.ID, t.Layers...)
 		use(t.ID, t.Base.Root)
+		for _, s := range t.Services {
+			use(t.ID, s.Layers...)
+		}
+	}
+	for _, s := range h.stills {
+		use(s.ID, s.Layers...)
 	}
 }
 
@@ -108,6 +124,7 @@ func (h *holdings) keep(uid int) {
 	h.boxes = slices.DeleteFunc(h.boxes, func(b forkbox.Box) bool { return b.Owner.UID != uid })
 	h.snapshots = slices.DeleteFunc(h.snapshots, func(s forkbox.Snapshot) bool { return s.Owner.UID != uid })
 	h.templates = slices.DeleteFunc(h.templates, func(t forkbox.Template) bool { return t.Owner.UID != uid })
+	h.stills = slices.DeleteFunc(h.stills, func(s forkbox.Still) bool { return s.UID != uid })
 	h.count()
 }
 
@@ -115,6 +132,7 @@ func (h *holdings) keep(uid int) {
 func (h *holdings) of(uid int) (sum int64) {
 	mine := *h
 	mine.boxes, mine.snapshots, mine.templates = slices.Clone(h.boxes), slices.Clone(h.snapshots), slices.Clone(h.templates)
+	mine.stills = slices.Clone(h.stills)
 	mine.keep(uid)
 	for _, b := range mine.boxes {
 		sum += h.stored.Boxes[b.ID].All
@@ -139,7 +157,7 @@ func (h *holdings) shared() (sum int64) {
 
 // boxItem: a box goes with its snapshots, so what only they need is its own.
 func (h *holdings) boxItem(b forkbox.Box) forkbox.UsedItem {
-	mine, things := map[string]bool{b.ID: true}, slices.Clone(b.Layers)
+	mine, things := map[string]bool{b.ID: true}, slices.Concat(b.Layers, b.StillLayers())
 	for _, s := range h.snapshots {
 		if s.Box == b.ID {
 			mine[s.ID] = true
