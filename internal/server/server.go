@@ -16,6 +16,7 @@ import (
 	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/access"
 	"github.com/forkbox/forkbox/internal/operations"
+	"github.com/forkbox/forkbox/internal/profiling"
 	"github.com/forkbox/forkbox/internal/replay"
 	"github.com/forkbox/forkbox/internal/trace"
 )
@@ -95,7 +96,7 @@ type Server struct {
 	uid       int // the daemon's own
 	idle      idleClock
 	health    health
-	profiling sync.Mutex    // of the processor, or a trace: there can be one
+	profiling profiling.Profiler
 	stopping  chan struct{} // closed when Serve ends: streams and sessions let go
 }
 
