@@ -20,6 +20,7 @@ import (
 // answers, in words that help, a daemon that was killed starts again, a removal
 // gives room at once, and nothing is lost.
 func TestFullStoreCanBeFreed(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"ext4", "btrfs"} {
 		t.Run(kind, func(t *testing.T) {
 			inMountsOfItsOwn(t, func(t *testing.T) { freesAFullStore(t, kind) })
@@ -48,7 +49,7 @@ func freesAFullStore(t *testing.T, kind string) {
 		t.Log(args, out, err)
 	}
 	w.fb("diff", keep)
-	kill(t, w.home)
+	w.kill()
 	if strings.Count(w.fb("ls"), `"name"`) != strings.Count(both, `"name"`) {
 		t.Errorf("after a kill there are %s\nand not %s", w.fb("ls"), both)
 	}
@@ -85,7 +86,7 @@ func (w *landWorld) storeOn(kind string) {
 	w.Cleanup(func() {
 		_ = os.Remove(filepath.Join(w.home, "filler"))
 		_ = w.command(append([]string{"rm", "-f"}, w.boxes...)...).Run()
-		stopDaemon(w.T, w.home)
+		w.stop()
 		w.boxes = nil
 		if err := unix.Unmount(w.home, unix.MNT_DETACH); err != nil {
 			w.Error(err)
