@@ -103,10 +103,12 @@ func (a *author) step(s *soak) string {
 	box := s.boxes[b]
 	switch what := a.IntN(100); {
 	case what < 36:
+		s.refresh(b)
 		return "box " + b + " " + a.edit(box.view)
 	case what < 48:
 		return "real " + a.edit(s.real)
 	case what < 62:
+		s.refresh(b)
 		return a.beside(a.landing(b, box))
 	case what < 70 && len(s.receipts) > 0:
 		return a.beside(fmt.Sprint("undo ", a.IntN(len(s.receipts))))
@@ -122,8 +124,12 @@ func (a *author) step(s *soak) string {
 		return "snapshot " + b
 	case what < 91 && len(box.snapshots) > 0:
 		return "rollback " + b
-	case what < 94 && len(box.view) > 0:
-		return "discard " + b + " " + a.any(append(box.view.paths("f"), box.view.paths("d")...))
+	case what < 94:
+		s.refresh(b)
+		if p := append(box.view.paths("f"), box.view.paths("d")...); len(p) > 0 {
+			return "discard " + b + " " + a.any(p)
+		}
+		return "gc"
 	case what < 96 && len(names) > 1:
 		return "rm " + b
 	case what < 98:
