@@ -397,7 +397,7 @@ func (s *soak) editBox(name string, f []string) {
 		box.touched[f[1]] = true // with no difference in the view
 	}
 	box.view = now
-	if f[0] == "rm" {
+	if f[0] == "rm" || f[0] == "renew" {
 		s.giveUp(box, before, f[1])
 	}
 	box.own.add(now.lines().without(before.lines()))
