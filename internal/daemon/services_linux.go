@@ -43,7 +43,7 @@ func (machine) Copy(ctx context.Context, list []forkbox.Service, spec engine.Cop
 		return engine.Copied{}, err
 	}
 	t, err := copying.Take(ctx, sources, copying.Options{Put: spec.Put, MaxPause: spec.MaxPause})
-	return engine.Copied{Way: t.Way, Paused: t.Paused, Bytes: t.Bytes}, err
+	return engine.Copied{Way: t.Way, Paused: t.Paused, Bytes: t.Of}, err
 }
 
 func (machine) Predict(ctx context.Context, list []forkbox.Service, near string) (string, time.Duration, error) {

@@ -50,7 +50,7 @@ func StartOf(ctx context.Context, s forkbox.Service, env func([]string) []string
 const patience = time.Minute
 
 func (h starting) argv(s forkbox.Service, words map[string]string) []string {
-	argv := slices.Clone([]string(s.Command))
+	argv := slices.DeleteFunc(slices.Clone([]string(s.Command)), func(arg string) bool { return slices.Contains(h.Omit, arg) })
 	if len(h.Argv) > 0 {
 		argv = fill(h.Argv, words)
 		title := strings.Fields(strings.Join(s.Command, " "))

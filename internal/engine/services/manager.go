@@ -45,7 +45,15 @@ type CopySpec struct {
 type Copied struct {
 	Way    string
 	Paused time.Duration
-	Bytes  int64
+	Bytes  map[string]int64 // of each path that was put somewhere
+}
+
+// bytesOf is how much there is at some paths, as far as it was copied for them.
+func (c Copied) bytesOf(paths []string) (sum int64) {
+	for _, path := range paths {
+		sum += c.Bytes[path]
+	}
+	return sum
 }
 
 // Manager is safe for concurrent use.

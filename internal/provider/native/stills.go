@@ -167,7 +167,8 @@ func (s *still) like(dir, real string) error {
 	return unix.Chmod(dir, uint32(int(st.Mode().Perm())|special(st.Mode())))
 }
 
-// cover has each directory of the data hide what lies below it.
+// cover has each directory of the data hide what lies below it, and hides what the
+// data did not have.
 func (s *still) cover(paths []string) error {
 	for _, path := range paths {
 		into, ok := s.at[path]
@@ -175,6 +176,15 @@ func (s *still) cover(paths []string) error {
 			return forkbox.Errorf(forkbox.Internal, "copy the service's data", "%s was not copied", path)
 		}
 		st, err := os.Lstat(into)
+		if errors.Is(err, os.ErrNotExist) {
+			// There was none at that moment: what the machine has there, then or later,
+			// does not belong to the copy.
+			err = unix.Mknod(into, unix.S_IFCHR, 0)
+			if err != nil {
+				return &os.PathError{Op: "hide", Path: path, Err: err}
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}

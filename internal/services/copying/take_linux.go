@@ -27,6 +27,9 @@ type Source struct {
 	// Drop are names relative to a directory of Paths that the copy must not have
 	// (postmaster.pid), as patterns of path.Match.
 	Drop []string
+	// Durable says that the engine syncs what it depends on: it starts from what a
+	// power failure leaves.
+	Durable bool
 }
 
 // Online is a command that writes a consistent copy to its standard output while
@@ -49,10 +52,11 @@ type Options struct {
 
 // The ways, best first.
 const (
-	Reflink = "reflink"
-	Engine  = "online"
-	Delta   = "delta"
-	Plain   = "plain"
+	Snapshot = "snapshot"
+	Reflink  = "reflink"
+	Engine   = "online"
+	Delta    = "delta"
+	Plain    = "plain"
 )
 
 // Taken is what was copied.
@@ -60,6 +64,7 @@ type Taken struct {
 	Way    string
 	Paused time.Duration // as the process measured it that held the freeze
 	Bytes  int64
+	Of     map[string]int64 // the bytes of each path that was put somewhere
 	Files  int
 	At     time.Time // the moment that the copy is of; online: not before it
 	Note   string    // why it is not by a better way, if that was tried
@@ -202,6 +207,9 @@ func (t *taking) ways() ([]string, error) {
 		return []string{Plain}, nil
 	}
 	var ways []string
+	if t.snapable() == nil {
+		ways = append(ways, Snapshot)
+	}
 	if t.MaxPause > 0 && t.sharable() == nil {
 		ways = append(ways, Reflink)
 	}
@@ -215,6 +223,12 @@ func (t *taking) ways() ([]string, error) {
 func (t *taking) possible() error {
 	switch t.Way {
 	case Delta:
+		return nil
+	case Snapshot:
+		if err := t.snapable(); err != nil {
+			return forkbox.Errorf(forkbox.Unsupported, opTake, "no snapshot can be made of its data: %w", err).
+				Hint("have the data in one subvolume of a btrfs, and forkbox's files on that btrfs")
+		}
 		return nil
 	case Reflink:
 		if err := t.sharable(); err != nil {
@@ -235,7 +249,7 @@ func (t *taking) possible() error {
 		}
 		return nil
 	}
-	return forkbox.Errorf(forkbox.Unsupported, opTake, "there is no way %q", t.Way).Hint("there are: reflink, online, delta, plain")
+	return forkbox.Errorf(forkbox.Unsupported, opTake, "there is no way %q", t.Way).Hint("there are: snapshot, reflink, online, delta, plain")
 }
 
 // onlyOnline is the one service that runs, if it can copy its data itself. Two of
@@ -250,6 +264,8 @@ func onlyOnline(sources []Source) (Source, bool) {
 
 func (t *taking) by(ctx context.Context, way string) error {
 	switch way {
+	case Snapshot:
+		return t.bySnapshot(ctx)
 	case Reflink:
 		return t.byReflink(ctx)
 	case Engine:
@@ -277,7 +293,7 @@ func (t *taking) plain(ctx context.Context) error {
 }
 
 // count notes what the copy has.
-func (t *taking) count(m *mirror) { t.taken.Files, t.taken.Bytes = m.files, m.bytes }
+func (t *taking) count(m *mirror) { t.taken.Files, t.taken.Bytes, t.taken.Of = m.files, m.bytes, m.of }
 
 // steps tells of progress.
 func (t *taking) steps(total int64) func(int64) {
