@@ -127,6 +127,10 @@ func (w *bankWorld) round(i int, way string, stops bool) {
 		w.Errorf("there are %d stills of %q", len(taken.Stills), names)
 	}
 	for _, s := range taken.Stills {
+		way, stops := way, stops
+		if strings.HasPrefix(s.Service, "redis") && !strings.Contains(s.Of, "appendonlydir") { // what it has is in memory
+			way, stops = "online", false
+		}
 		if s.Way != way || (s.Paused > 0) != stops || s.Bytes == 0 || !s.Ready {
 			w.Errorf("%s was copied so: %+v", s.Service, s)
 		}
@@ -212,7 +216,7 @@ const accounts = 1000
 func newMariaBank(t *testing.T, dir string) mariaBank {
 	b := mariaBank{servicetest.MariaDB(t, dir)}
 	servicetest.Run(t, b.SQL("create database bank")...)
-	servicetest.Run(t, b.SQL("create table bank.accounts (id int primary key, balance bigint) engine=InnoDB as select seq as id, 0 as balance from seq_1_to_1000")...)
+	servicetest.Run(t, b.SQL("use bank; create table accounts (id int primary key, balance bigint) engine=InnoDB as select seq as id, 0 as balance from seq_1_to_1000")...)
 	servicetest.Run(t, b.SQL("create table bank.moves (n int auto_increment primary key, pad varchar(3000), key (pad(20))) engine=InnoDB")...)
 	return b
 }

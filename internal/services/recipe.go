@@ -36,6 +36,8 @@ type recipe struct {
 		// output while the service goes on. {port} and {socketdir} are where the
 		// service listens. It is used where the data is in one place.
 		Online []string `yaml:"online"`
+		// Memory says that the files are older than what the engine has in memory.
+		Memory bool `yaml:"memory"`
 		// Gives is what it writes: tar, or the file of this name.
 		Gives string `yaml:"gives"`
 		// Drop are patterns of names in the data that a copy must not have.

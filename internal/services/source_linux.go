@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,7 +25,7 @@ func SourceOf(s forkbox.Service) (copying.Source, error) {
 	if err != nil {
 		return copying.Source{}, forkbox.Wrap(op, err)
 	}
-	source := copying.Source{Name: s.Name, PID: s.PID, UID: s.UID}
+	source := copying.Source{Name: s.Name, PID: s.PID, UID: s.UID, Watchdog: watchdogOf(s, readUnit("/", s.Unit, homeOf(s.UID)))}
 	for _, d := range s.Data {
 		// What is copied is never reached through a link.
 		path, err := filepath.EvalSymlinks(d.Path)
@@ -47,6 +48,26 @@ func SourceOf(s forkbox.Service) (copying.Source, error) {
 		known[i].fill(&source, s)
 	}
 	return source, nil
+}
+
+// watchdogOf is how long a service may be silent before systemd ends it: what it was
+// told itself when it was started, or else what its unit says.
+func watchdogOf(s forkbox.Service, u unit) time.Duration {
+	if s.PID == 0 {
+		return 0
+	}
+	text, err := os.ReadFile(procDir(s.PID) + "/environ")
+	if err != nil {
+		return u.watchdog
+	}
+	for _, line := range splitArgs(string(text)) {
+		if n, is := strings.CutPrefix(line, "WATCHDOG_USEC="); is {
+			if micros, err := strconv.ParseInt(n, 10, 64); err == nil {
+				return time.Duration(micros) * time.Microsecond
+			}
+		}
+	}
+	return u.watchdog
 }
 
 // withCompanions adds the files that an SQLite database is whole only with, which
@@ -97,7 +118,7 @@ func (r *recipe) fill(source *copying.Source, s forkbox.Service) {
 		return
 	}
 	source.Paths = paths
-	source.Online = &copying.Online{Argv: argv, Gives: r.Copy.Gives}
+	source.Online = &copying.Online{Argv: argv, Gives: r.Copy.Gives, Memory: r.Copy.Memory}
 }
 
 // holds says whether a service survives power failures. What cannot be read is

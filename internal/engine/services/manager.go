@@ -41,17 +41,24 @@ type CopySpec struct {
 	MaxPause time.Duration
 }
 
-// Copied is how it was.
-type Copied struct {
+// Copied is how each path was that was put somewhere.
+type Copied map[string]CopiedPart
+
+// CopiedPart is how one was.
+type CopiedPart struct {
 	Way    string
-	Paused time.Duration
-	Bytes  map[string]int64 // of each path that was put somewhere
+	Paused time.Duration // how long its service stood still
+	Bytes  int64
 }
 
-// bytesOf is how much there is at some paths, as far as it was copied for them.
-func (c Copied) bytesOf(paths []string) (sum int64) {
+// of is how the paths of one service were copied.
+func (c Copied) of(paths []string) (sum CopiedPart) {
 	for _, path := range paths {
-		sum += c.Bytes[path]
+		part, ok := c[path]
+		if !ok {
+			continue // it lies in another
+		}
+		sum = CopiedPart{part.Way, part.Paused, sum.Bytes + part.Bytes}
 	}
 	return sum
 }

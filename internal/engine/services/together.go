@@ -117,9 +117,10 @@ func (m *Manager) take(ctx context.Context, who forkbox.Owner, list []*wanted, p
 	}
 	taken := m.core.Now()
 	for _, w := range list {
+		part := copied.of(w.copy.Data)
 		w.still = forkbox.Still{
 			ID: core.NewID(), UID: who.UID, Service: w.service.Name, Of: identity(w.service, w.copy.Data), Taken: taken,
-			Way: copied.Way, Paused: copied.Paused, Bytes: copied.bytesOf(w.copy.Data), Layers: []string{w.raw},
+			Way: part.Way, Paused: part.Paused, Bytes: part.Bytes, Layers: []string{w.raw},
 		}
 		if err := m.settle(ctx, who, w.copyOn(w.still), &w.still, w.settled); err != nil {
 			return nil, forkbox.Wrap("copy the service "+w.service.Name, err)

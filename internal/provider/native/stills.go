@@ -53,7 +53,7 @@ func (p *Provider) SettleStill(ctx context.Context, layer string, owner forkbox.
 	}
 	s := &still{scenery: p.scenery, draft: draft, owner: owner, at: map[string]string{}}
 	if err = s.findMounts(); err == nil {
-		err = s.takeOver(uppers, paths)
+		err = s.takeOver(ctx, uppers, paths)
 	}
 	if err != nil {
 		return errors.Join(err, draft.Abort())
@@ -61,8 +61,8 @@ func (p *Provider) SettleStill(ctx context.Context, layer string, owner forkbox.
 	return draft.Keep()
 }
 
-// takeOver moves what lies at paths of a box's upper directories into the layer.
-func (s *still) takeOver(uppers []change.Upper, paths []string) error {
+// takeOver has what lies at paths of a box's upper directories be in the layer.
+func (s *still) takeOver(ctx context.Context, uppers []change.Upper, paths []string) error {
 	for _, path := range paths {
 		on := innermost(uppers, path)
 		if on == nil || on.Dir == "" {
@@ -74,7 +74,7 @@ func (s *still) takeOver(uppers []change.Upper, paths []string) error {
 		}
 		into, err := s.put(path)
 		if err == nil {
-			err = os.Rename(from, into)
+			err = s.draft.Adopt(ctx, from, into)
 		}
 		if err != nil {
 			return err

@@ -25,7 +25,7 @@ import (
 // database does whose owner may not replicate: then another way is left.
 func (t *taking) byEngine(ctx context.Context) error {
 	t.taken.At = time.Now()
-	t.taken.Files, t.taken.Bytes, t.taken.Of = 0, 0, map[string]int64{}
+	t.taken.Files, t.taken.Bytes, t.taken.of = 0, 0, map[string]int64{}
 	for _, s := range t.sources {
 		if s.PID == 0 {
 			continue
@@ -34,7 +34,7 @@ func (t *taking) byEngine(ctx context.Context) error {
 		if err := t.runOnline(ctx, s); err != nil {
 			return unfit{err}
 		}
-		t.taken.Of[filepath.Clean(s.Paths[0])] = t.taken.Bytes - before
+		t.taken.of[filepath.Clean(s.Paths[0])] = t.taken.Bytes - before
 	}
 	return t.restOnline(ctx)
 }
@@ -57,7 +57,7 @@ func (t *taking) restOnline(ctx context.Context) error {
 	err := m.pass(ctx, items, false, nil)
 	t.taken.Files += m.files
 	t.taken.Bytes += m.bytes
-	maps.Copy(t.taken.Of, m.of)
+	maps.Copy(t.taken.of, m.of)
 	return err
 }
 

@@ -43,6 +43,9 @@ func Predict(ctx context.Context, sources []Source, near string) (way string, pa
 	for i := range t.items {
 		t.items[i].to = filepath.Join(near, "copy")
 	}
+	if s, ok := onlyOnline(sources); ok && s.Online.Memory {
+		return Engine, 0, nil
+	}
 	t.MaxPause = time.Hour // whatever it takes
 	if t.snapable() == nil {
 		if t.durable() {

@@ -100,9 +100,9 @@ func (t *taking) copyFrom(ctx context.Context, v *volume) error {
 		return err
 	}
 	t.count(m)
-	t.taken.Of = map[string]int64{}
+	t.taken.of = map[string]int64{}
 	for from, bytes := range m.of {
-		t.taken.Of[was[from]] = bytes
+		t.taken.of[was[from]] = bytes
 	}
 	return nil
 }

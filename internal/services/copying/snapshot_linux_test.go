@@ -67,7 +67,7 @@ func takeSnapshot(t *testing.T, source Source, near string) Taken {
 	taken, err := Take(t.Context(), []Source{source}, o)
 	must(t, err)
 	dir := source.Paths[0]
-	if taken.Way != Snapshot || taken.Files < 5 || taken.Of[dir] != taken.Bytes || taken.Bytes < slots*slotSize {
+	if taken.Way != Snapshot || taken.Files < 5 || taken.Of[dir] != (Part{Snapshot, taken.Paused, taken.Bytes}) || taken.Bytes < slots*slotSize {
 		t.Errorf("%+v", taken)
 	}
 	checkWriter(t, filepath.Join(to, filepath.Base(dir)))
