@@ -181,7 +181,7 @@ func newPostgresBank(t *testing.T, dir string, apart bool) postgresBank {
 func (b postgresBank) name() string { return b.Data() }
 
 func (b postgresBank) load(t *testing.T) {
-	cmd := servicetest.PostgreSQLCommand(t, "pgbench", "-h", b.Dir, "-U", "me", "-n", "-c", "2", "-T", "100000", "postgres")
+	cmd := servicetest.PostgreSQLCommand(t, "pgbench", "-h", b.Dir, "-U", "me", "-n", "-c", "2", "-R", "200", "-T", "100000", "postgres")
 	good(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()

@@ -42,6 +42,9 @@ func (machine) Copy(ctx context.Context, list []forkbox.Service, spec engine.Cop
 	if err != nil {
 		return nil, err
 	}
+	for i := range sources {
+		services.FindOthers(&sources[i])
+	}
 	t, err := copying.Take(ctx, sources, copying.Options{Put: spec.Put, MaxPause: spec.MaxPause})
 	copied := engine.Copied{}
 	for path, part := range t.Of {

@@ -50,6 +50,30 @@ func SourceOf(s forkbox.Service) (copying.Source, error) {
 	return source, nil
 }
 
+// FindOthers finds the processes that write to the data of a service and do not
+// belong to it: a worker that has the same SQLite database open, a shell with a
+// log. They have to stand still with it.
+func FindOthers(source *copying.Source) {
+	if source.PID == 0 {
+		return
+	}
+	all, err := readTable("/proc")
+	if err != nil {
+		return // what cannot be seen cannot be stopped
+	}
+	family := map[int]bool{}
+	for _, p := range all.family(source.PID) {
+		family[p.pid] = true
+	}
+	for pid, p := range all {
+		if !family[pid] && slices.ContainsFunc(p.writes, func(file string) bool {
+			return slices.ContainsFunc(source.Paths, func(path string) bool { return forkbox.Within(file, path) })
+		}) {
+			source.Others = append(source.Others, pid)
+		}
+	}
+}
+
 // watchdogOf is how long a service may be silent before systemd ends it: what it was
 // told itself when it was started, or else what its unit says.
 func watchdogOf(s forkbox.Service, u unit) time.Duration {

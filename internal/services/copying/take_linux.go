@@ -20,7 +20,8 @@ const opTake = "copy the service's data"
 // Source is one service whose data is copied.
 type Source struct {
 	Name     string
-	PID      int // the process that the others of the service come from; 0: nothing runs, nothing is frozen
+	PID      int   // the process that the others of the service come from; 0: nothing runs, nothing is frozen
+	Others   []int // processes of no service that write to its data: they stand still as well
 	UID, GID int
 	Paths    []string // absolute real paths: files and directories
 	Online   *Online  // the engine's own way to copy without a pause, nil if it has none

@@ -88,12 +88,19 @@ func SQLite(t *testing.T, below, mode string) *Server {
 	return s.start(s.knock, "python3", "-c", sqliteProgram, s.Database(), mode, s.Port)
 }
 
+// SQLiteOf starts one that has the database of another open, in the mode of WAL.
+func SQLiteOf(t *testing.T, below, name, database string) *Server {
+	t.Helper()
+	s := newServer(t, below, name)
+	return s.start(s.knock, "python3", "-c", sqliteProgram, database, "wal", s.Port)
+}
+
 // Database is its file.
 func (s *Server) Database() string { return filepath.Join(s.Dir, "bank.db") }
 
 // The program connects once and keeps its connection, as servers do.
 const sqliteProgram = `
-import random, socket, sqlite3, sys, threading
+import random, socket, sqlite3, sys, threading, time
 path, mode, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
 db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 db.execute("pragma journal_mode=" + mode)
@@ -108,6 +115,7 @@ def move():
         db.execute("update accounts set balance = balance + ? where id = ?", (n, b))
         db.execute("insert into moves (pad) values (?)", ("x" * random.randrange(2000),))
         db.execute("commit")
+        time.sleep(0.002)
 server = socket.create_server(("127.0.0.1", port))
 while True:
     conn, _ = server.accept()

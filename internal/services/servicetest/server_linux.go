@@ -154,9 +154,11 @@ func try(t *testing.T, argv ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
+// pace leaves something of the machine to others.
+const pace = 2 * time.Millisecond
+
 // Feed runs a client that reads commands, and has it be given some until the test
-// ends, or stop is called: the client is one that answers nothing, so it is told
-// the next as fast as it takes them.
+// ends, or stop is called.
 func Feed(t *testing.T, next func(n int) string, argv ...string) (stop func()) {
 	t.Helper()
 	cmd := exec.Command(need(t, argv[0]), argv[1:]...)
@@ -169,6 +171,7 @@ func Feed(t *testing.T, next func(n int) string, argv ...string) (stop func()) {
 	go func() {
 		defer close(fed)
 		for n := 1; ; n++ {
+			time.Sleep(pace)
 			if _, err := io.WriteString(in, next(n)+"\n"); err != nil {
 				return
 			}
