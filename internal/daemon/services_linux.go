@@ -40,10 +40,17 @@ func (machine) Paths(s forkbox.Service, uid int) ([]string, error) {
 func (machine) Copy(ctx context.Context, list []forkbox.Service, spec engine.CopySpec) (engine.Copied, error) {
 	sources, err := sourcesOf(list)
 	if err != nil {
-		return engine.Copied{}, err
+		return nil, err
+	}
+	for i := range sources {
+		services.FindOthers(&sources[i])
 	}
 	t, err := copying.Take(ctx, sources, copying.Options{Put: spec.Put, MaxPause: spec.MaxPause})
-	return engine.Copied{Way: t.Way, Paused: t.Paused, Bytes: t.Bytes}, err
+	copied := engine.Copied{}
+	for path, part := range t.Of {
+		copied[path] = engine.CopiedPart(part)
+	}
+	return copied, err
 }
 
 func (machine) Predict(ctx context.Context, list []forkbox.Service, near string) (string, time.Duration, error) {

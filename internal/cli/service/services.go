@@ -71,9 +71,18 @@ func list(ctx context.Context, a *app.App) error {
 
 func writeServices(w io.Writer, list []forkbox.Service) {
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d (pid %d)\t%s\t%s\t%s\n", terminal.Printable(s.Name), portText(s), terminal.Printable(s.User),
-			s.Processes, s.PID, s.Recipe, dataText(s.Data), copyText(s))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d (%s)\t%s\t%s\t%s\n", terminal.Printable(s.Name), portText(s), terminal.Printable(s.User),
+			s.Processes, processText(s), s.Recipe, dataText(s.Data), copyText(s))
 	}
+}
+
+// processText is its first process, and the unit of systemd's that it is.
+func processText(s forkbox.Service) string {
+	text := "pid " + strconv.Itoa(s.PID)
+	if s.Unit != "" {
+		text += ", " + terminal.Printable(s.Unit)
+	}
+	return text
 }
 
 // copyText is how a box would get the data.
