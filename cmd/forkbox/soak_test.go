@@ -59,7 +59,7 @@ func TestSoakNothingIsLost(t *testing.T) {
 
 func soakSize(t *testing.T) (count int, first uint64) {
 	t.Helper()
-	count, first = 50, 1
+	count, first = 20, 1
 	if os.Geteuid() != 0 {
 		first += uint64(count)
 	}

@@ -297,7 +297,7 @@ func (f *fixture) records() []forkbox.Conn {
 // wantRecord waits for a record that matches.
 func (f *fixture) wantRecord(what string, match func(c forkbox.Conn) bool) forkbox.Conn {
 	f.t.Helper()
-	for range 500 {
+	for range 6000 { // a minute: it only takes so long when a test fails
 		for _, c := range f.records() {
 			if match(c) {
 				return c
