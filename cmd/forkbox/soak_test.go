@@ -479,6 +479,7 @@ func (s *soak) sync(box *soakBox, name string) {
 			rel, err := filepath.Rel(s.ws, item.Path)
 			s.ok(err)
 			box.own.drop(s.real.at([]string{rel}).without(now.lines())) // it landed, and is where reality moved it
+			s.doubtSync(box, name, item, rel)
 		}
 	}
 	if err == nil {
@@ -487,6 +488,16 @@ func (s *soak) sync(box *soakBox, name string) {
 		}
 		box.base = s.real
 	}
+}
+
+// doubtSync counts a conflict that a sync names where the box did nothing since it
+// landed, or was synced, to what it names.
+func (s *soak) doubtSync(box *soakBox, name string, item forkbox.Caution, rel string) {
+	if s.edited || slices.ContainsFunc(slices.Collect(maps.Keys(box.touched)), func(p string) bool { return related(p, rel) }) {
+		return
+	}
+	s.needless++
+	s.Logf("in conflict without one: sync %s: %v\n%s", name, item, strings.Join(s.history, "\n"))
 }
 
 // same expects reality not to have changed.
