@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/freezer"
 	"github.com/forkbox/forkbox/internal/services/copying"
 	"github.com/forkbox/forkbox/internal/services/servicetest"
 )
@@ -251,10 +252,20 @@ func TestWhoElseWritesStandsStill(t *testing.T) {
 	if !slices.Equal(source.Others, []int{worker.PID}) {
 		t.Fatalf("%v write to it as well, and %d does", source.Others, worker.PID)
 	}
+	stops := 0
+	together := func(int64, int64) {
+		if freezer.State(web.PID) == 'T' {
+			stops++
+			if was := freezer.State(worker.PID); was != 'T' {
+				t.Errorf("the service stands still, and the worker is %c", was)
+			}
+		}
+	}
 	for i := range 5 {
 		to := t.TempDir()
 		_, err := copying.Take(t.Context(), []copying.Source{source}, copying.Options{
 			Put: func(path string) (string, error) { return filepath.Join(to, filepath.Base(path)), nil }, MaxPause: time.Minute, Way: copying.Delta,
+			Progress: together,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -263,5 +274,8 @@ func TestWhoElseWritesStandsStill(t *testing.T) {
 		if string(out) != "ok\n0\n" || err != nil {
 			t.Errorf("copy %d: %s %v", i, out, err)
 		}
+	}
+	if stops == 0 {
+		t.Error("nothing stood still")
 	}
 }
