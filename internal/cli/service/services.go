@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 )
@@ -43,7 +44,7 @@ had at one moment; what a box does to it stays in the box.`,
 func list(ctx context.Context, a *app.App) error {
 	c := a.Client()
 	defer c.Close()
-	var found []forkbox.Service
+	var found api.ServiceList
 	err := a.Patiently(ctx, "looking", func(ctx context.Context) (err error) {
 		found, err = c.Services(ctx)
 		return err
@@ -52,16 +53,21 @@ func list(ctx context.Context, a *app.App) error {
 		return err
 	}
 	if a.JSON {
-		return a.PrintJSON(map[string]any{"services": found})
+		return a.PrintJSON(found)
 	}
-	if len(found) == 0 {
+	if len(found.Services) == 0 {
 		a.Say("no service listens that you may see")
+		tellNotes(a, found.Notes)
 		return nil
 	}
-	if err := a.Table("NAME\tPORTS\tUSER\tPROCESSES\tRECIPE\tDATA\tCOPY", func(w io.Writer) { writeServices(w, found) }); err != nil {
+	if err := a.Table("NAME\tPORTS\tUSER\tPROCESSES\tRECIPE\tDATA\tCOPY", func(w io.Writer) { writeServices(w, found.Services) }); err != nil {
 		return err
 	}
-	for _, s := range found {
+	if err := listContainers(a, found.Services); err != nil {
+		return err
+	}
+	tellNotes(a, found.Notes)
+	for _, s := range found.Services {
 		if s.Note != "" {
 			a.Say("note: %s: %s", terminal.Printable(s.Name), terminal.Printable(s.Note))
 		}
@@ -71,8 +77,8 @@ func list(ctx context.Context, a *app.App) error {
 
 func writeServices(w io.Writer, list []forkbox.Service) {
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d (pid %d)\t%s\t%s\t%s\n", terminal.Printable(s.Name), portText(s), terminal.Printable(s.User),
-			s.Processes, s.PID, s.Recipe, dataText(s.Data), copyText(s))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", terminal.Printable(s.Name), portText(s), terminal.Printable(s.User),
+			processText(s), s.Recipe, dataText(s.Data), copyText(s))
 	}
 }
 
@@ -91,7 +97,10 @@ func copyText(s forkbox.Service) string {
 
 // portText is where a service listens: the ports, or else its first socket.
 func portText(s forkbox.Service) string {
-	if len(s.Ports) == 0 {
+	switch {
+	case s.Container != nil && len(s.Container.Ports) > 0:
+		return containerPorts(*s.Container)
+	case len(s.Ports) == 0 && len(s.Sockets) > 0:
 		return terminal.Printable(s.Sockets[0])
 	}
 	return joined(s.Ports)

@@ -63,7 +63,7 @@ func (m *Manager) provide(ctx context.Context, who forkbox.Owner, names []string
 	if err := m.needMachine(op); err != nil {
 		return nil, nil, err
 	}
-	found, err := m.machine.Find(ctx, who.UID)
+	found, _, err := m.machine.Find(ctx, who)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -100,9 +100,27 @@ func (m *Manager) copiesOf(ctx context.Context, who forkbox.Owner, chosen []fork
 			return nil, nil, err
 		}
 		releases = append(releases, kept)
+		if err := collide(copies, c); err != nil {
+			release()
+			return nil, nil, err
+		}
 		copies = append(copies, c)
 	}
 	return copies, release, nil
+}
+
+// collide says why a service cannot be in a box with others: in containers they
+// have networks of their own, and in the box they have one.
+func collide(copies []forkbox.BoxService, c forkbox.BoxService) error {
+	for _, other := range copies {
+		for _, port := range c.Ports {
+			if slices.Contains(other.Ports, port) && len(c.Hosts)+len(other.Hosts) > 0 {
+				return forkbox.Errorf(forkbox.Conflict, "copy the service "+c.Name, "in a box it and %s would both listen on port %d", other.Name, port).
+					Hint("take one of them, or have one listen on another port in its container")
+			}
+		}
+	}
+	return nil
 }
 
 // copyOf is one service as a box will have it.
@@ -114,8 +132,11 @@ func (m *Manager) copyOf(ctx context.Context, who forkbox.Owner, s forkbox.Servi
 	if err != nil {
 		return c, nil, err
 	}
-	c = forkbox.BoxService{Name: s.Name, Recipe: s.Recipe, Ports: s.Ports, Sockets: s.Sockets, Start: start}
-	if c.Data, err = m.machine.Paths(s, who.UID); err != nil {
+	c = forkbox.BoxService{Name: s.Name, Recipe: s.Recipe, Ports: s.PortsInBox(), Sockets: s.Sockets, Start: start}
+	if s.Container != nil {
+		c.After, c.Hosts = s.Container.After, s.Container.Hosts
+	}
+	if c.Data, err = m.machine.Paths(ctx, s, who.UID); err != nil {
 		return c, nil, err
 	}
 	if len(c.Data) == 0 {
@@ -221,7 +242,7 @@ func choose(op string, found []forkbox.Service, names []string) (chosen []forkbo
 				Hint("%s", namesOf(found))
 		}
 		for _, s := range matches {
-			if !slices.ContainsFunc(chosen, func(c forkbox.Service) bool { return c.PID == s.PID }) {
+			if !slices.ContainsFunc(chosen, func(c forkbox.Service) bool { return c.PID == s.PID && c.Name == s.Name }) {
 				chosen = append(chosen, s)
 			}
 		}
@@ -241,7 +262,7 @@ func goesBy(s forkbox.Service, name string) bool {
 	case strings.HasPrefix(name, "/"):
 		return slices.ContainsFunc(s.Data, func(d forkbox.ServiceData) bool { return d.Path == name })
 	case name == "db":
-		return s.Recipe == "postgresql" || s.Recipe == "mariadb"
+		return s.Recipe == "postgresql" || s.Recipe == "mariadb" || s.Name == name
 	}
 	return s.Name == name || s.Recipe == name
 }
