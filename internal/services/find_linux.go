@@ -65,8 +65,10 @@ func findHere(ctx context.Context, uid int, known []recipe, silent []containers.
 			// Its paths are not the machine's.
 			s := describe(ctx, root, nil, nil)
 			s.Processes = len(family)
-			unknown(&s, silent)
-			found = append(found, s)
+			if !slices.ContainsFunc(found, func(other forkbox.Service) bool { return other.Container != nil && slices.Equal(other.Ports, s.Ports) }) {
+				unknown(&s, silent) // for the other version of IP there is another proxy
+				found = append(found, s)
+			}
 			continue
 		}
 		found = append(found, describe(ctx, root, family, recipe))

@@ -168,10 +168,10 @@ func (m *Manager) take(ctx context.Context, who forkbox.Owner, s forkbox.Service
 		return still, nil, forkbox.Errorf(forkbox.Unsupported, "take a still", "provider %s keeps none", m.core.Provider.Name())
 	}
 	layer, settled := core.NewID(), core.NewID()
-	release = m.shelf.KeepLayers(layer, settled)
+	free := m.shelf.KeepLayers(layer, settled)
 	defer func() {
 		if err != nil {
-			release()
+			free()
 			m.shelf.SweepSoon()
 		}
 	}()
@@ -198,7 +198,7 @@ func (m *Manager) take(ctx context.Context, who forkbox.Owner, s forkbox.Service
 	if err := m.settle(ctx, who, c, &still, settled); err != nil {
 		return still, nil, err
 	}
-	return still, release, m.core.Ledger.SaveStill(ctx, still)
+	return still, free, m.core.Ledger.SaveStill(ctx, still)
 }
 
 // forgetOld forgets stills that nothing new will begin with. Boxes keep the layers

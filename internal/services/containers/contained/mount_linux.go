@@ -18,6 +18,11 @@ func (c *container) mount() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("keep mounts to itself: %w", err)
 	}
+	// Not before: a descriptor from the other namespace leads to its mounts.
+	var err error
+	if c.root, err = unix.Open(Root(c.base), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		return &os.PathError{Op: "open", Path: Root(c.base), Err: err}
+	}
 	for _, dir := range []string{"/proc", "/dev", "/sys"} {
 		if err := c.place(Mount{Source: dir, Target: dir}); err != nil {
 			return err

@@ -40,11 +40,7 @@ func run(args []string) (int, error) {
 	// What is started inherits the mounts of the thread that starts it, and is
 	// told when that thread ends.
 	runtime.LockOSThread()
-	root, err := unix.Open(Root(base), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return failed, &os.PathError{Op: "open", Path: Root(base), Err: err}
-	}
-	c := &container{Spec: spec, base: base, root: root}
+	c := &container{Spec: spec, base: base}
 	if err := c.mount(); err != nil {
 		return failed, err
 	}
