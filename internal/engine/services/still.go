@@ -250,8 +250,8 @@ func choose(op string, found []forkbox.Service, names []string) (chosen []forkbo
 	return chosen, nil
 }
 
-// goesBy says whether a service is meant: by its name, that of its recipe, a port,
-// or a directory of its data; db is any database.
+// goesBy says whether a service is meant: by its name, that of its recipe or of the
+// project that it belongs to, a port, or a directory of its data; db is any database.
 func goesBy(s forkbox.Service, name string) bool {
 	port, err := strconv.Atoi(name)
 	switch {
@@ -264,7 +264,7 @@ func goesBy(s forkbox.Service, name string) bool {
 	case name == "db":
 		return s.Recipe == "postgresql" || s.Recipe == "mariadb" || s.Name == name
 	}
-	return s.Name == name || s.Recipe == name
+	return s.Name == name || s.Recipe == name || s.Container != nil && name == s.Container.Project
 }
 
 func namesOf(found []forkbox.Service) string {
