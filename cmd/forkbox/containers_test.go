@@ -35,10 +35,10 @@ func newContainerWorld(t *testing.T) *containerWorld {
 	w := &containerWorld{&limitWorld{served: served{world: makeWorld(t, "", "reality")}}, docker, ""}
 	t.Cleanup(w.end)
 	w.configure(calm)
+	w.env = append(w.env, "DOCKER_HOST=unix://"+docker.Socket)
 	w.start = func(_ *testing.T, daemon *exec.Cmd) error {
 		daemon.Args = docker.Inside(append([]string{daemon.Path}, daemon.Args[1:]...)...)
 		daemon.Path = "/usr/bin/nsenter"
-		daemon.Env = append(daemon.Env, "DOCKER_HOST=unix://"+docker.Socket)
 		return daemon.Start()
 	}
 	docker.RunPostgreSQL("shop-db-1", "pgdata", append(label("db"), "-p", "15432:5432")...)
@@ -213,19 +213,12 @@ func TestContainersAreRefused(t *testing.T) {
 	}
 
 	// A daemon that knows of no engine sees who listens for its containers.
-	start := w.start
-	w.start = func(t *testing.T, daemon *exec.Cmd) error {
-		daemon.Args = w.docker.Inside(append([]string{daemon.Path}, daemon.Args[1:]...)...)
-		daemon.Path = "/usr/bin/nsenter"
-		return daemon.Start()
-	}
+	w.env = append(w.env, "DOCKER_HOST=")
 	w.restart()
-	if got := w.must("services"); !strings.Contains(got, "a container's; no engine answers") {
-		t.Errorf("without an engine it shows\n%s", got)
+	if out, said, err := w.cli("services"); err != nil || !strings.Contains(out, "15432") || !strings.Contains(said, "a container's; no engine answers") {
+		t.Errorf("without an engine it shows: %v\n%s%s", err, out, said)
 	}
 	refused("15432", "its engine does not answer")
-	w.start = start
-	w.restart()
 }
 
 // theirs is forkbox run by nobody, with the daemon of root's.
@@ -275,14 +268,14 @@ func TestContainersSurviveKills(t *testing.T) {
 	t.Parallel()
 	w := newContainerWorld(t)
 	for i := range 4 {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_ = w.command("new", "--with", "db", "--pause", "1m").Run()
-		}()
+		asks := w.command("new", "--with", "15432", "--pause", "1m")
+		w.ok(asks.Start())
 		time.Sleep(time.Duration(i*150) * time.Millisecond) // somewhere on the way
+		// Who asks would start another daemon, in another network.
+		w.ok(asks.Process.Signal(syscall.SIGSTOP))
 		w.kill()
-		<-done
+		w.ok(asks.Process.Kill())
+		_ = asks.Wait()
 		w.goOn("shop-db-1")
 		w.serve()
 		boxes, err := w.Boxes(t.Context())

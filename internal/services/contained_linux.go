@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/elsewhere"
 	"github.com/forkbox/forkbox/internal/services/containers"
 	"github.com/forkbox/forkbox/internal/services/containers/contained"
 	"github.com/forkbox/forkbox/internal/services/copying"
@@ -289,7 +290,7 @@ var proxies = []string{"docker-proxy", "rootlessport", "rootlesskit", "conmon", 
 // foreign says whether a process that listens does so for a container, or is of
 // one.
 func foreign(p *process) bool {
-	return slices.ContainsFunc(p.names, func(name string) bool { return slices.Contains(proxies, name) }) || containers.Elsewhere(p.pid)
+	return slices.ContainsFunc(p.names, func(name string) bool { return slices.Contains(proxies, name) }) || elsewhere.Is(p.pid)
 }
 
 // unknown notes of a service that it is a container's, of which no engine tells.

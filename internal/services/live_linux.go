@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/forkbox/forkbox/internal/services/containers"
+	"github.com/forkbox/forkbox/internal/elsewhere"
 )
 
 // Live lists what belongs to databases that run now: the directories that are
@@ -40,7 +40,7 @@ func Live() []string {
 		if !ok {
 			continue
 		}
-		if containers.Elsewhere(pid) {
+		if elsewhere.Is(pid) {
 			all = append(all, liveIn(r, p)...)
 			continue
 		}
@@ -58,7 +58,7 @@ func liveIn(r *recipe, p *process) (paths []string) {
 	if !exists(filepath.Join(procDir(p.pid), "root", p.dir, r.Data.Marker)) {
 		return nil
 	}
-	if path := containers.HostPath(p.pid, p.dir); path != "" {
+	if path := elsewhere.Of(p.pid).Here(p.dir); path != "" {
 		paths = append(paths, path)
 	}
 	return paths

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/elsewhere"
 	"github.com/forkbox/forkbox/internal/services/containers/contained"
 )
 
@@ -58,7 +59,7 @@ func (c Container) Plan(kept func(dir string) bool) (Plan, error) {
 	if err := c.copyable(); err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Base: c.base(), Root: HostPath(c.PID, "/")}
+	p := Plan{Base: c.base(), Root: elsewhere.Of(c.PID).Here("/")}
 	if p.Root == "" {
 		return p, c.cannot("its root filesystem is nowhere on this machine, as its engine's storage driver keeps it").
 			Hint("engines that mount it where it can be read are those with overlay2, overlayfs, btrfs and vfs")
@@ -166,10 +167,10 @@ func (c Container) plan(p *Plan, m mount, writes []string, kept func(string) boo
 // sourceOf is by which name this machine has what is mounted, "" if it has none.
 // That what the engine says is there is looked at.
 func (c Container) sourceOf(m mount) string {
-	if real, err := filepath.EvalSymlinks(m.Source); err == nil && sameFile(real, proc(c.PID, "root"+m.Destination)) {
+	if real, err := filepath.EvalSymlinks(m.Source); err == nil && elsewhere.Same(real, c.PID, m.Destination) {
 		return real
 	}
-	return HostPath(c.PID, m.Destination)
+	return elsewhere.Of(c.PID).Here(m.Destination)
 }
 
 // ownData says whether a file that is open for writing is data in the container's

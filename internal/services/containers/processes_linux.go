@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/linux"
 )
@@ -41,16 +39,6 @@ func (c Container) Processes() []int {
 		return pids
 	}
 	return append([]int{c.PID}, pids...)
-}
-
-// Elsewhere says whether a process has another root directory than this one: it
-// is in a container, or a box. What systemd hides from a service does not count.
-func Elsewhere(pid int) bool {
-	var own, root unix.Stat_t
-	if unix.Stat("/", &own) != nil || unix.Stat(proc(pid, "root/."), &root) != nil {
-		return false
-	}
-	return own.Dev != root.Dev || own.Ino != root.Ino
 }
 
 // writes are the regular files that a container's processes have open for writing,
