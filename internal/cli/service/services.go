@@ -24,7 +24,8 @@ func ServicesVerb(a *app.App) *cobra.Command {
 		Short: "Show what listens on this machine, and where it keeps its data",
 		Long: `Show the services of this machine: databases, caches and servers that wait for
 connections, with their ports, their processes, and the data that they keep. As
-root you see everyone's, else your own.
+root you see everyone's, else your own; and the containers of those engines that you
+may ask.
 
 A box has copies of those that it is made with: forkbox new --with NAME. Each copy
 is up before the first command, on the same ports, with the data that the service
