@@ -88,6 +88,7 @@ func (c *cutter) relay(conn net.Conn) {
 // TestExecSurvivesLostConnections: wherever connections are cut, no byte is lost
 // and none is there twice, in both directions.
 func TestExecSurvivesLostConnections(t *testing.T) {
+	t.Parallel()
 	w := newLimitWorld(t, calm)
 	w.create("b", "")
 	cut := newCutter(w, 40)
@@ -112,6 +113,7 @@ func TestExecSurvivesLostConnections(t *testing.T) {
 // TestExecSurvivesTheDaemon: a daemon that is killed takes nothing with it, not
 // even what it had read and not passed on.
 func TestExecSurvivesTheDaemon(t *testing.T) {
+	t.Parallel()
 	w := newLimitWorld(t, calm)
 	w.create("b", "")
 	over := client.New(filepath.Join(w.home, "forkbox.sock"))
@@ -146,6 +148,7 @@ func TestExecSurvivesTheDaemon(t *testing.T) {
 // TestVanishedReader: what becomes of a command whose caller is gone without a
 // word is decided when its grace has passed.
 func TestVanishedReader(t *testing.T) {
+	t.Parallel()
 	w := newLimitWorld(t, calm)
 	w.create("b", "")
 	for _, what := range []string{api.KillOnDisconnect, api.KeepOnDisconnect} {
@@ -172,6 +175,7 @@ func TestVanishedReader(t *testing.T) {
 
 // TestManyTerminals: fifty at once.
 func TestManyTerminals(t *testing.T) {
+	t.Parallel()
 	w := newLimitWorld(t, calm)
 	w.create("b", "")
 	over := client.New(filepath.Join(w.home, "forkbox.sock"))

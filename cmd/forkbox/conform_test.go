@@ -195,6 +195,7 @@ func (r *ran) take(line api.OutputLine) {
 
 // TestExecConforms: a command behaves the same whatever way its caller came.
 func TestExecConforms(t *testing.T) {
+	t.Parallel()
 	w := newLimitWorld(t, calm)
 	w.start = listenOutside
 	w.restart()
@@ -361,6 +362,7 @@ func (w *limitWorld) logged(exec forkbox.Exec) (n int) {
 // TestScriptsOverAWebSocket: the command line works as well where no file can be
 // handed over. Of stdio.txtar one thing does not hold: stdin is read ahead.
 func TestScriptsOverAWebSocket(t *testing.T) {
+	t.Parallel()
 	var files []string
 	for _, name := range []string{"inside", "life", "run_apply", "restart", "workloads"} {
 		files = append(files, filepath.Join("testdata", name+".txtar"))

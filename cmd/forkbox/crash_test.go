@@ -39,44 +39,27 @@ func TestPromise6KilledDaemonLeavesNothing(t *testing.T) {
 
 func killDuring(t *testing.T, delay time.Duration, args []string) {
 	t.Helper()
-	home, err := tempHome()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer removeHome(t, home)
-	must(t, home, "exec", must(t, home, "new", "--name", "old"), "--", "sh", "-c", "echo kept > /tmp/kept")
+	w := makeWorld(t, "", "reality")
+	defer removeHome(t, w.home)
+	w.must("new", "--name", "old")
+	w.sh("old", "echo kept > /tmp/kept")
 
-	cmd := forkboxCommand(home, args...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(delay)
-	kill(t, home)
+	cmd := w.command(args...)
+	w.ok(cmd.Start())
+	time.Sleep(delay) // the moment that this is about
+	w.kill()
 	_ = cmd.Wait() // it may succeed through the next daemon, or fail: both are fine
 
 	removed := args[0] == "rm"
-	if out, err := forkboxCommand(home, "exec", "old", "--", "cat", "/tmp/kept").CombinedOutput(); err != nil && !removed {
+	if out, err := combined(w.command("exec", "old", "--", "cat", "/tmp/kept")); err != nil && !removed {
 		t.Fatalf("after a kill at %v of %v the old box is broken: %v %s", delay, args, err, out)
 	}
-	must(t, home, "rm", "-f", "old", "fresh")
-	if list := must(t, home, "ls", "--json"); strings.Contains(list, `"id"`) {
+	w.must("rm", "-f", "old", "fresh")
+	if list := w.must("ls", "--json"); strings.Contains(list, `"id"`) {
 		t.Errorf("kill at %v of %v: a box is left: %s", delay, args, list)
 	}
-	stopDaemon(t, home)
-	nothingLeft(t, home, fmt.Sprintf("kill at %v of %v", delay, args))
-}
-
-func must(t *testing.T, home string, args ...string) string {
-	t.Helper()
-	cmd := forkboxCommand(home, args...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		log, _ := os.ReadFile(filepath.Join(home, "daemon.log"))
-		t.Fatalf("forkbox %v: %v\n%s%s\n%s", args, err, out, stderr.String(), log)
-	}
-	return strings.TrimSpace(string(out))
+	w.stop()
+	nothingLeft(t, w.home, fmt.Sprintf("kill at %v of %v", delay, args))
 }
 
 func kill(t *testing.T, home string) {

@@ -119,7 +119,7 @@ func (l *listener) next(during string, want forkbox.Event) {
 	select {
 	case e := <-l.heard:
 		l.all = append(l.all, e)
-	case <-time.After(limitPatience):
+	case <-time.After(worldPatience):
 		l.w.Fatalf("%s is not told as %+v, but as %+v\n%s", during, want, l.all[max(0, len(l.all)-8):], l.w.log())
 	}
 }

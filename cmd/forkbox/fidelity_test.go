@@ -22,12 +22,8 @@ func TestFidelity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home, err := tempHome()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { removeHome(t, home) })
-	must(t, home, "new", "--name", "try")
+	w := newWorld(t)
+	w.must("new", "--name", "try")
 	rows := 0
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(line, " | ")
@@ -36,8 +32,8 @@ func TestFidelity(t *testing.T) {
 		}
 		rows++
 		t.Run(strings.TrimPrefix(cells[0], "| "), func(t *testing.T) {
-			outside := faithful(t, home, cells[1], "env")
-			inside := faithful(t, home, cells[1], "forkbox exec -i try --")
+			outside := faithful(t, w.home, cells[1], "env")
+			inside := faithful(t, w.home, cells[1], "forkbox exec -i try --")
 			switch want := cells[2]; {
 			case want == "same" && outside != inside:
 				t.Errorf("%s\noutside:\n%s\nin a box:\n%s", cells[1], outside, inside)

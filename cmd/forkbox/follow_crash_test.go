@@ -16,18 +16,18 @@ import (
 // middle of what a command writes. Each line is shown once.
 func TestFollowedLogOutlivesTheDaemon(t *testing.T) {
 	t.Parallel()
-	home := homeWith(t, "talks")
-	id := must(t, home, "exec", "-d", "talks", "--", "sh", "-c", `for part in 1 2 3; do
+	w := worldWith(t, "talks")
+	id := w.must("exec", "-d", "talks", "--", "sh", "-c", `for part in 1 2 3; do
 	until [ -e /tmp/go$part ]; do sleep 0.01; done
 	for n in $(seq 300); do echo part $part line $n; done
 	echo part $part >&2
 done`)
-	f := follow(t, home, "logs", "-f", "talks", id)
+	f := follow(w, "logs", "-f", "talks", id)
 	var want, complained strings.Builder
 	for part := 1; part <= 3; part++ {
-		must(t, home, "exec", "talks", "--", "touch", fmt.Sprintf("/tmp/go%d", part))
+		w.must("exec", "talks", "--", "touch", fmt.Sprintf("/tmp/go%d", part))
 		f.seesLine(t)
-		kill(t, home)
+		w.kill()
 		for n := 1; n <= 300; n++ {
 			fmt.Fprintf(&want, "part %d line %d\n", part, n)
 		}
@@ -46,14 +46,14 @@ done`)
 // on with what came after the last that it told.
 func TestFollowedEventsOutliveTheDaemon(t *testing.T) {
 	t.Parallel()
-	home := homeWith(t, "lasts", "--ttl", "1h")
-	f := follow(t, home, "events", "-f", "--kind", "box.extended", "lasts")
+	w := worldWith(t, "lasts", "--ttl", "1h")
+	f := follow(w, "events", "-f", "--kind", "box.extended", "lasts")
 	for n := range 3 {
-		must(t, home, "extend", "lasts", fmt.Sprintf("%dh", n+1))
+		w.must("extend", "lasts", fmt.Sprintf("%dh", n+1))
 		if line := f.seesLine(t); !strings.Contains(line, fmt.Sprintf("extended  by %dh", n+1)) {
 			t.Fatalf("event %d is %q", n, line)
 		}
-		kill(t, home)
+		w.kill()
 	}
 }
 
@@ -61,29 +61,25 @@ func TestFollowedEventsOutliveTheDaemon(t *testing.T) {
 // it goes on with what is tried after the last that it told.
 func TestFollowedConnectionsOutliveTheDaemon(t *testing.T) {
 	t.Parallel()
-	home := homeWith(t, "tries", "--net", "policy", "--net-preset", "locked")
-	f := follow(t, home, "net", "log", "-f", "tries")
+	w := worldWith(t, "tries", "--net", "policy", "--net-preset", "locked")
+	f := follow(w, "net", "log", "-f", "tries")
 	for n := range 3 {
 		addr := fmt.Sprintf("192.0.2.%d", n+1)
-		must(t, home, "exec", "tries", "--", "bash", "-c", "! : 2>/dev/null >/dev/tcp/"+addr+"/80")
+		w.must("exec", "tries", "--", "bash", "-c", "! : 2>/dev/null >/dev/tcp/"+addr+"/80")
 		if line := f.seesLine(t); !strings.Contains(line, addr+":80") || !strings.Contains(line, "refused") {
 			t.Fatalf("attempt %d is %q", n, line)
 		}
-		kill(t, home)
+		w.kill()
 	}
 }
 
-// homeWith is a home with one box.
-func homeWith(t *testing.T, box string, flags ...string) string {
+// worldWith has one box.
+func worldWith(t *testing.T, box string, flags ...string) *world {
 	t.Helper()
-	home, err := tempHome()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { removeHome(t, home) })
-	must(t, home, append([]string{"new", "--name", box}, flags...)...)
-	t.Cleanup(func() { must(t, home, "rm", "-f", box) })
-	return home
+	w := newWorld(t)
+	w.must(append([]string{"new", "--name", box}, flags...)...)
+	t.Cleanup(func() { w.must("rm", "-f", box) })
+	return w
 }
 
 // follower is a command that shows what happens, as it does.
@@ -95,19 +91,15 @@ type follower struct {
 	lines  int
 }
 
-func follow(t *testing.T, home string, args ...string) *follower {
-	t.Helper()
-	f := &follower{cmd: forkboxCommand(home, args...)}
+func follow(w *world, args ...string) *follower {
+	w.Helper()
+	f := &follower{cmd: w.command(args...)}
 	f.cmd.Stderr = &f.stderr
 	out, err := f.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.ok(err)
 	f.out = bufio.NewReader(out)
-	if err := f.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { // before its home is removed: it would start the next daemon there
+	w.ok(f.cmd.Start())
+	w.Cleanup(func() { // before its home is removed: it would start the next daemon there
 		f.cmd.Process.Kill()
 		f.cmd.Wait()
 	})

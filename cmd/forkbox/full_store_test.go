@@ -20,6 +20,7 @@ import (
 // answers, in words that help, a daemon that was killed starts again, a removal
 // gives room at once, and nothing is lost.
 func TestFullStoreCanBeFreed(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"ext4", "btrfs"} {
 		t.Run(kind, func(t *testing.T) {
 			inMountsOfItsOwn(t, func(t *testing.T) { freesAFullStore(t, kind) })
@@ -48,7 +49,7 @@ func freesAFullStore(t *testing.T, kind string) {
 		t.Log(args, out, err)
 	}
 	w.fb("diff", keep)
-	kill(t, w.home)
+	w.kill()
 	if strings.Count(w.fb("ls"), `"name"`) != strings.Count(both, `"name"`) {
 		t.Errorf("after a kill there are %s\nand not %s", w.fb("ls"), both)
 	}
@@ -85,7 +86,7 @@ func (w *landWorld) storeOn(kind string) {
 	w.Cleanup(func() {
 		_ = os.Remove(filepath.Join(w.home, "filler"))
 		_ = w.command(append([]string{"rm", "-f"}, w.boxes...)...).Run()
-		stopDaemon(w.T, w.home)
+		w.stop()
 		w.boxes = nil
 		if err := unix.Unmount(w.home, unix.MNT_DETACH); err != nil {
 			w.Error(err)
@@ -119,6 +120,15 @@ func (w *landWorld) room() int64 {
 	return int64(st.Bfree) * st.Bsize
 }
 
+// ownMountsLimit is how long such a test may take: as long as it likes in its long
+// form.
+func ownMountsLimit() string {
+	if os.Getenv(longServicesVar) != "" {
+		return "0"
+	}
+	return "10m"
+}
+
 // inMountsOfItsOwn runs a test in a process with a mount namespace: a process that
 // makes one meanwhile, as every box does, would keep a disk alive that is mounted
 // in the one they share, and this way nothing is left even if the test is killed.
@@ -131,7 +141,7 @@ func inMountsOfItsOwn(t *testing.T, do func(t *testing.T)) {
 	}
 	needsRoot(t, "only root can mount a disk")
 	pattern := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run="+pattern, "-test.v", "-test.timeout=10m")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run="+pattern, "-test.v", "-test.timeout="+ownMountsLimit())
 	cmd.Env = append(os.Environ(), here+"=yes")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS} // Go makes them private
 	out, err := cmd.CombinedOutput()

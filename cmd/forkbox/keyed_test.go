@@ -5,7 +5,6 @@ package main
 import (
 	"archive/tar"
 	"io"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,25 +15,19 @@ import (
 	"github.com/forkbox/forkbox/client"
 )
 
-// keyedWorld is a daemon of its own, and a client of it.
-func keyedWorld(t *testing.T) (home string, c *client.Client) {
+// keyedWorld is a world and a client of its daemon.
+func keyedWorld(t *testing.T) (w *world, c *client.Client) {
 	t.Helper()
-	home, err := tempHome()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { removeHome(t, home) })
-	c = client.New(filepath.Join(home, "forkbox.sock"))
-	t.Cleanup(c.Close)
-	return home, c
+	w = newWorld(t)
+	return w, w.newClient()
 }
 
 // TestAKeyMakesOneBox of twenty requests at once, and of one more after the daemon
 // was started anew.
 func TestAKeyMakesOneBox(t *testing.T) {
 	t.Parallel()
-	home, c := keyedWorld(t)
-	must(t, home, "ls")
+	w, c := keyedWorld(t)
+	w.must("ls")
 	ctx := client.WithKey(t.Context(), "one of twenty")
 	var all sync.WaitGroup
 	ids := make([]string, 20)
@@ -47,8 +40,8 @@ func TestAKeyMakesOneBox(t *testing.T) {
 		})
 	}
 	all.Wait()
-	stopDaemon(t, home)
-	must(t, home, "ls")
+	w.stop()
+	w.must("ls")
 	box, err := c.Create(ctx, api.CreateRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -78,8 +71,8 @@ func TestAKilledDaemonMakesNoSecondBox(t *testing.T) {
 
 func killKeyed(t *testing.T, delay time.Duration) {
 	t.Helper()
-	home, c := keyedWorld(t)
-	must(t, home, "ls")
+	w, c := keyedWorld(t)
+	w.must("ls")
 	ctx := client.WithKey(t.Context(), "again and again")
 	first := make(chan forkbox.Box, 1)
 	go func() {
@@ -87,9 +80,9 @@ func killKeyed(t *testing.T, delay time.Duration) {
 		first <- box
 	}()
 	time.Sleep(delay)
-	kill(t, home)
+	w.kill()
 	made := <-first
-	must(t, home, "ls")
+	w.must("ls")
 	box, err := c.Create(ctx, api.CreateRequest{})
 	boxes, listed := c.Boxes(t.Context())
 	switch {
@@ -110,8 +103,8 @@ func killKeyed(t *testing.T, delay time.Duration) {
 // not taken again under its key.
 func TestAnUploadThatTheDaemonDiedUnder(t *testing.T) {
 	t.Parallel()
-	home, c := keyedWorld(t)
-	must(t, home, "ls")
+	w, c := keyedWorld(t)
+	w.must("ls")
 	ctx := client.WithKey(t.Context(), "an archive")
 	body, archive := io.Pipe()
 	over := make(chan error, 1)
@@ -128,12 +121,12 @@ func TestAnUploadThatTheDaemonDiedUnder(t *testing.T) {
 	if _, err := tw.Write(make([]byte, 16<<20)); err != nil {
 		t.Fatal(err)
 	}
-	kill(t, home)
+	w.kill()
 	archive.CloseWithError(io.ErrUnexpectedEOF)
 	if err := <-over; err == nil {
 		t.Fatal("it was imported")
 	}
-	must(t, home, "ls")
+	w.must("ls")
 	_, err := c.Import(ctx, strings.NewReader("another"), forkbox.ImportSpec{})
 	if forkbox.CodeOf(err) != forkbox.Conflict || !strings.Contains(err.Error(), "nothing is on record that it did") {
 		t.Errorf("got %v", err)

@@ -74,7 +74,7 @@ func TestPromise2AnInterruptedApplyCanBeRepeated(t *testing.T) {
 			}
 			time.Sleep(100 * time.Microsecond)
 		}
-		kill(t, w.home)
+		w.kill()
 		_ = cmd.Wait()
 		isLanded := c.side(c.states())
 		if c.seen[isLanded]++; isLanded {
@@ -129,7 +129,7 @@ func (c *killer) interrupt(took time.Duration, from bool, verb ...string) (isLan
 	c.ok(cmd.Start())
 	c.wait(took)
 	c.noteReceipts()
-	kill(c.T, c.home)
+	c.kill()
 	c.noteReceipts()
 	_ = cmd.Wait()       // it may have succeeded before, or fail: both are fine
 	states := c.states() // and with this a new daemon has settled it

@@ -55,6 +55,7 @@ func wantText(t *testing.T, what, got, want string) {
 // that file: under its new name it is reality's own, in every box that has the
 // copy, and what the box writes there goes there.
 func TestPromise4ABoxDoesNotFollowWhatRealityMoved(t *testing.T) {
+	t.Parallel()
 	w := newLandWorld(t)
 	w.sh("mkdir -p d e/sub; seq 5 >d/f; seq 3 >e/sub/g; seq 4 >e/h")
 	box := w.fork("follower")
@@ -93,6 +94,7 @@ func rooted() bool { return os.Geteuid() == 0 }
 // A directory that was moved out of one that was deleted lands with the
 // deletion, or neither does.
 func TestPromise4HalfAMoveIsNotLanded(t *testing.T) {
+	t.Parallel()
 	w := newLandWorld(t)
 	w.sh("mkdir -p a/s/c z; echo 1 >a/s/y; echo 2 >a/s/c/d; echo 3 >a/k; echo 4 >z/old")
 	box := w.fork("halves")
@@ -115,6 +117,7 @@ func TestPromise4HalfAMoveIsNotLanded(t *testing.T) {
 // A landing writes to no box's layers but its own, so that an undo leaves every
 // other as it was.
 func TestPromise4ASiblingKeepsWhatItMoved(t *testing.T) {
+	t.Parallel()
 	w := newLandWorld(t)
 	w.sh("mkdir -p dd/x o/p; echo 1 >dd/one; echo 2 >dd/x/two; echo 3 >o/p/q")
 	par := w.fork("par")
@@ -145,6 +148,7 @@ func TestPromise4ASiblingKeepsWhatItMoved(t *testing.T) {
 
 // What a box moved is a directory, not whatever reality has at its path now.
 func TestPromise4AMoveIsOfTheDirectoryThatItWas(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, reality string }{
 		{"replaced by a new one", "mv dd old; mkdir dd; echo 9 >dd/other"},
 		{"replaced by an old one", "mv dd old; mv prepared dd"},
@@ -187,6 +191,7 @@ func TestPromise4AMoveIsOfTheDirectoryThatItWas(t *testing.T) {
 // A fork of a box whose move has landed knows of the landing. When that is
 // undone the fork finds what was moved where it is again.
 func TestPromise4AForkOfWhatLandedOutlivesTheUndo(t *testing.T) {
+	t.Parallel()
 	w := newLandWorld(t)
 	w.sh("mkdir -p dd/x ee; echo 1 >dd/one; echo 2 >dd/x/two; echo 3 >ee/old; echo 4 >f")
 	par := w.fork("elder")
@@ -211,6 +216,7 @@ func TestPromise4AForkOfWhatLandedOutlivesTheUndo(t *testing.T) {
 // A fork of a snapshot that is older than the landing of its move shows what the
 // snapshot showed, and goes on doing so when the landing is undone.
 func TestPromise4AForkOfASnapshotFindsWhatLandedSince(t *testing.T) {
+	t.Parallel()
 	w := newLandWorld(t)
 	w.sh("mkdir -p dd/x; echo 1 >dd/one; echo 2 >dd/x/two; echo 4 >f")
 	par := w.fork("elder")
@@ -232,6 +238,7 @@ func TestPromise4AForkOfASnapshotFindsWhatLandedSince(t *testing.T) {
 // What a box lands itself in a directory, and beside it, does not make it
 // another one.
 func TestAMoveAfterOwnLandingsIsNoConflict(t *testing.T) {
+	t.Parallel()
 	w := newLandWorld(t)
 	w.sh("mkdir -p dd; echo 1 >dd/one; echo 2 >f")
 	box := w.fork("again")
@@ -257,6 +264,7 @@ func TestAMoveAfterOwnLandingsIsNoConflict(t *testing.T) {
 // Two boxes change a file whose base is not known. The first lands, and is taken
 // back: that is no edit of reality's.
 func TestAnUndoneApplyOfAnotherBoxIsNoDrift(t *testing.T) {
+	t.Parallel()
 	w := newLandWorld(t)
 	w.sh("mkdir d; echo 1 >d/f; echo 2 >g; mkdir z; echo 3 >z/z")
 	one, two := w.fork("one"), w.fork("two")
@@ -271,6 +279,7 @@ func TestAnUndoneApplyOfAnotherBoxIsNoDrift(t *testing.T) {
 // What a box deletes in a directory that it made goes from reality when that
 // has landed. What reality makes there stays.
 func TestADeletionInANewDirectoryLandsAfterTheDirectory(t *testing.T) {
+	t.Parallel()
 	w := newLandWorld(t)
 	w.sh("echo 1 >f")
 	box := w.fork("maker")
@@ -293,6 +302,7 @@ func TestADeletionInANewDirectoryLandsAfterTheDirectory(t *testing.T) {
 // That reality closed a directory is not seen from its times, once something
 // was made in it.
 func TestPromise4TheModeOfADirectoryIsNotReverted(t *testing.T) {
+	t.Parallel()
 	w := newLandWorld(t)
 	w.sh("mkdir -m 755 d e")
 	box := w.fork("modes")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/forkbox/forkbox"
@@ -100,13 +101,15 @@ func TestPromise3WhatYouReviewedIsWhatLands(t *testing.T) {
 
 // versions are what flip writes, large enough that a copy can meet one half
 // written.
-var versions = [2][]byte{bytes.Repeat([]byte("one\n"), 100_000), bytes.Repeat([]byte("two\n"), 100_000)}
+var versions = sync.OnceValue(func() [2][]byte {
+	return [2][]byte{bytes.Repeat([]byte("one\n"), 100_000), bytes.Repeat([]byte("two\n"), 100_000)}
+})
 
 // flip writes now one version and now the other into a file, for ever.
 func flip() error {
 	f, err := os.OpenFile("flipped", os.O_WRONLY, 0)
 	for i := 0; err == nil; i++ {
-		_, err = f.WriteAt(versions[i%2], 0)
+		_, err = f.WriteAt(versions()[i%2], 0)
 	}
 	return err
 }
@@ -120,7 +123,7 @@ func TestPromise3WhatYouReviewedIsWhatLands_Busy(t *testing.T) {
 	w.write("flipped", "old")
 	w.write("zeta", "old")
 	box := w.fork("box")
-	w.ok(os.WriteFile(filepath.Join(w.ws, "..", "one"), versions[0], 0o644))
+	w.ok(os.WriteFile(filepath.Join(w.ws, "..", "one"), versions()[0], 0o644))
 	w.in(box, "sh", "-c", "cat ../one > flipped; echo new > zeta")
 	hash := w.reviewed(box, "--all")
 
@@ -134,7 +137,7 @@ func TestPromise3WhatYouReviewedIsWhatLands_Busy(t *testing.T) {
 		_, refused := w.try("apply", "--all", "--yes", "--reviewed", hash, box)
 		count[refused == nil]++
 		switch got := w.read("flipped"); {
-		case refused == nil && got != string(versions[0]):
+		case refused == nil && got != string(versions()[0]):
 			t.Fatalf("something else landed than what was reviewed: %.40q…, %d bytes", got, len(got))
 		case refused != nil && got != "old":
 			t.Fatalf("the apply was refused (%v), and something landed: %.40q…", refused, got)

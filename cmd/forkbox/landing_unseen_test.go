@@ -13,6 +13,7 @@ import (
 // puts there, once it has landed, is not overwritten by who never saw it, also
 // not after a sync that could not show it.
 func TestPromise4WhatABoxNeverSawIsNotOverwritten(t *testing.T) {
+	t.Parallel()
 	w := newLandWorld(t)
 	box := w.fork("blind")
 	w.inSh(box, "mkdir n; echo 1 >n/a")

@@ -103,8 +103,7 @@ func (w *landWorld) fb(args ...string) string {
 	w.Helper()
 	out, refused := w.try(args...)
 	if refused != nil {
-		log, _ := os.ReadFile(filepath.Join(w.home, "daemon.log"))
-		w.Fatalf("forkbox %q: %v %v\n%s", args, refused, refused.Items, log)
+		w.Fatalf("forkbox %q: %v %v\n%s", args, refused, refused.Items, w.log())
 	}
 	return out
 }
@@ -185,8 +184,7 @@ func (w *landWorld) apply(box string, args ...string) string {
 	w.Helper()
 	id, refused := w.applied(append([]string{"apply", "--yes", box}, args...)...)
 	if refused != nil {
-		log, _ := os.ReadFile(filepath.Join(w.home, "daemon.log"))
-		w.Fatalf("apply %q: %v %v\n%s", args, refused, refused.Items, log)
+		w.Fatalf("apply %q: %v %v\n%s", args, refused, refused.Items, w.log())
 	}
 	return id
 }

@@ -19,8 +19,8 @@ func TestDetached(t *testing.T) {
 	w := newLimitWorld(t, calm)
 	w.create("back", "")
 	argv := append([]string{"exec", "-d", "back", "--"}, hogArgv(w.self, "tick")...)
-	first := strings.TrimSpace(w.must(argv...))
-	second := strings.TrimSpace(w.must(argv...))
+	first := w.must(argv...)
+	second := w.must(argv...)
 	w.runs("back", first, second)
 
 	follow := w.command("logs", "-f", "back", first)

@@ -4,8 +4,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -116,7 +114,7 @@ func (t *task) hears(want string) {
 func (t *task) quiet() {
 	t.w.Helper()
 	const silence = 300 * time.Millisecond
-	for end := time.Now().Add(limitPatience); time.Now().Before(end); {
+	for end := time.Now().Add(worldPatience); time.Now().Before(end); {
 		t.w.ok(t.out.SetReadDeadline(time.Now().Add(silence)))
 		_, err := t.said.ReadString('\n')
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -166,48 +164,6 @@ func (w *limitWorld) does(box string, hog ...string) string {
 		w.Fatalf("%q in %s ended so: %+v\n%s\n%s", hog, box, *done.Exit, out, w.log())
 	}
 	return strings.TrimSpace(out)
-}
-
-// cli runs a forkbox command line and returns its stdout and stderr.
-func (w *limitWorld) cli(args ...string) (stdout, stderr string, err error) {
-	cmd := w.command(args...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	err = cmd.Run()
-	return out.String(), errs.String(), err
-}
-
-// must runs one that has to succeed.
-func (w *limitWorld) must(args ...string) string {
-	w.Helper()
-	out, errs, err := w.cli(args...)
-	if err != nil {
-		w.Fatalf("forkbox %q: %v\n%s%s\n%s", args, err, out, errs, w.log())
-	}
-	return out
-}
-
-// reads runs a verb with --json and takes its answer apart.
-func (w *limitWorld) reads(into any, args ...string) {
-	w.Helper()
-	out := w.must(append(args, "--json")...)
-	if err := json.Unmarshal([]byte(out), into); err != nil {
-		w.Fatalf("forkbox %q --json: %v\n%s", args, err, out)
-	}
-}
-
-// refused runs one that has to fail, and finds words in what it says.
-func (w *limitWorld) refused(words []string, args ...string) {
-	w.Helper()
-	out, errs, err := w.cli(args...)
-	if err == nil {
-		w.Fatalf("forkbox %q was not refused\n%s%s", args, out, errs)
-	}
-	for _, word := range words {
-		if !strings.Contains(errs, word) {
-			w.Errorf("forkbox %q does not say %q, but: %s", args, word, errs)
-		}
-	}
 }
 
 // fails finds a code and words in an error.

@@ -51,10 +51,6 @@ func (w *limitWorld) as(t *testing.T) *limitWorld {
 	return &same
 }
 
-// limitPatience is how long something may take that has to happen: it is only
-// waited for so long when a test fails.
-const limitPatience = time.Minute
-
 // end removes the boxes and finds nothing left of them.
 func (w *limitWorld) end() {
 	w.endDaemon()

@@ -29,15 +29,15 @@ var matchBodies = map[string]string{
 // a box that was changed since.
 func TestEveryWriterHeedsIfMatch(t *testing.T) {
 	t.Parallel()
-	home, c := keyedWorld(t)
-	must(t, home, "new", "--name", "one")
-	must(t, home, "exec", "one", "--", "sh", "-c", "echo x > /tmp/x")
-	must(t, home, "snapshot", "one")
+	w, c := keyedWorld(t)
+	w.must("new", "--name", "one")
+	w.must("exec", "one", "--", "sh", "-c", "echo x > /tmp/x")
+	w.must("snapshot", "one")
 	old, err := c.Box(t.Context(), "one")
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(t, home, "keep", "one")
+	w.must("keep", "one")
 	asked := 0
 	for _, route := range api.Routes() {
 		if route.Match != api.BoxMatch {
@@ -45,7 +45,7 @@ func TestEveryWriterHeedsIfMatch(t *testing.T) {
 		}
 		asked++
 		query := map[string]string{api.UnpublishPort.Name: "?port=80"}[route.Name]
-		status, _, text := askSocket(t, home, route.Method, route.URL(nil, "one")+query, matchBodies[route.Name], "If-Match", `"`+old.Tag()+`"`)
+		status, _, text := w.askSocket(route.Method, route.URL(nil, "one")+query, matchBodies[route.Name], "If-Match", `"`+old.Tag()+`"`)
 		if status != http.StatusPreconditionFailed || !strings.Contains(text, `"code":"changed"`) || !strings.Contains(text, "look at it again") {
 			t.Errorf("%s: %d %s", route.Name, status, text)
 		}
@@ -56,7 +56,7 @@ func TestEveryWriterHeedsIfMatch(t *testing.T) {
 	if now, err := c.Box(t.Context(), "one"); err != nil || !now.Kept || now.Priority == forkbox.LowPriority {
 		t.Errorf("%v: it was changed: %+v", err, now)
 	}
-	if status, _, text := askSocket(t, home, "POST", "/v1/boxes/one/start", "", "If-Match", "*"); status != http.StatusBadRequest {
+	if status, _, text := w.askSocket("POST", "/v1/boxes/one/start", "", "If-Match", "*"); status != http.StatusBadRequest {
 		t.Errorf("a route that takes none: %d %s", status, text)
 	}
 }
@@ -65,17 +65,17 @@ func TestEveryWriterHeedsIfMatch(t *testing.T) {
 // change.
 func TestAnETagIsABox(t *testing.T) {
 	t.Parallel()
-	home, c := keyedWorld(t)
-	must(t, home, "new", "--name", "one")
-	_, first, _ := askSocket(t, home, "GET", "/v1/boxes/one", "")
-	if status, _, text := askSocket(t, home, "GET", "/v1/boxes/one", "", "If-None-Match", first); status != http.StatusNotModified || text != "" {
+	w, c := keyedWorld(t)
+	w.must("new", "--name", "one")
+	_, first, _ := w.askSocket("GET", "/v1/boxes/one", "")
+	if status, _, text := w.askSocket("GET", "/v1/boxes/one", "", "If-None-Match", first); status != http.StatusNotModified || text != "" {
 		t.Errorf("%d %s", status, text)
 	}
-	status, second, _ := askSocket(t, home, "PUT", "/v1/boxes/one/keep", `{"keep":true}`, "If-Match", first)
+	status, second, _ := w.askSocket("PUT", "/v1/boxes/one/keep", `{"keep":true}`, "If-Match", first)
 	if status != http.StatusOK || second == first || second == "" {
 		t.Errorf("%d %s after %s", status, second, first)
 	}
-	if status, third, _ := askSocket(t, home, "GET", "/v1/boxes/one", "", "If-None-Match", first); status != http.StatusOK || third != second {
+	if status, third, _ := w.askSocket("GET", "/v1/boxes/one", "", "If-None-Match", first); status != http.StatusOK || third != second {
 		t.Errorf("%d %s after %s", status, third, second)
 	}
 	box, err := c.Box(t.Context(), "one")
@@ -104,26 +104,20 @@ func TestAnETagIsABox(t *testing.T) {
 
 // askSocket makes a request with a header, and returns the answer's status, ETag and
 // body.
-func askSocket(t *testing.T, home, method, path, body string, header ...string) (status int, tag, text string) {
-	t.Helper()
+func (w *world) askSocket(method, path, body string, header ...string) (status int, tag, text string) {
+	w.Helper()
 	web := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(home, "forkbox.sock"))
+		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(w.home, "forkbox.sock"))
 	}}}
-	req, err := http.NewRequestWithContext(t.Context(), method, "http://forkbox"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req, err := http.NewRequestWithContext(w.Context(), method, "http://forkbox"+path, strings.NewReader(body))
+	w.ok(err)
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
 	resp, err := web.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.ok(err)
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.ok(err)
 	return resp.StatusCode, resp.Header.Get("ETag"), string(got)
 }

@@ -37,7 +37,7 @@ func (w *netWorld) begins(args ...string) *job {
 // line waits for its next one.
 func (j *job) line() string {
 	j.w.Helper()
-	late := time.AfterFunc(limitPatience, j.end)
+	late := time.AfterFunc(worldPatience, j.end)
 	defer late.Stop()
 	text, err := j.out.ReadString('\n')
 	if err != nil {

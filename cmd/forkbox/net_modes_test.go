@@ -28,9 +28,9 @@ s = socket.create_server(('127.0.0.1', 7902)); c = socket.create_connection(('12
 	}
 	w.failsIn("none", w.inside("dial", "tcp", w.Canary4+":80")...)
 	w.silent(w.Canary4)
-	_, said, err := w.cli("new", "--name", "shared", "--net", "host")
-	if err != nil || !strings.Contains(said, "shares the host's network") {
-		t.Errorf("--net host does not warn: %v %s", err, said)
+	_, said, code := w.cli("new", "--name", "shared", "--net", "host")
+	if code != 0 || !strings.Contains(said, "shares the host's network") {
+		t.Errorf("--net host does not warn: %d %s", code, said)
 	}
 	w.works("shared", w.inside("dial", "tcp", "127.0.0.1:7901")...)
 }

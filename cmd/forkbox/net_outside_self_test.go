@@ -33,7 +33,7 @@ func (w *netWorld) echoes() {
 		for _, network := range []string{"tcp", "udp"} {
 			c, err := w.dialHost(w.T, network, to)
 			w.ok(err)
-			_ = c.SetDeadline(time.Now().Add(limitPatience))
+			_ = c.SetDeadline(time.Now().Add(worldPatience))
 			_, err = io.WriteString(c, "hello")
 			w.ok(err)
 			got := make([]byte, 5)

@@ -32,7 +32,7 @@ func (w *netWorld) keep(name, value, host string) {
 	w.Helper()
 	cmd := w.command("secret", "set", name, "--host", host)
 	cmd.Stdin = strings.NewReader(value + "\n")
-	if out, err := runBounded(cmd); err != nil || strings.Contains(out, value) {
+	if out, err := combined(cmd); err != nil || strings.Contains(out, value) {
 		w.Fatalf("secret set: %v %s\n%s", err, out, w.log())
 	}
 }
@@ -165,7 +165,7 @@ func TestSecretVerbs(t *testing.T) {
 	w.refused(nil, "secret", "rm", "NOBODY")
 	cmd := w.command("secret", "set", "TOKEN", "--host", "api.example")
 	cmd.Stdin = strings.NewReader("two\r\nlines: of a header")
-	if out, err := runBounded(cmd); err == nil {
+	if out, err := combined(cmd); err == nil {
 		t.Errorf("a value that ends a header is kept: %s", out)
 	}
 	w.keep("TOKEN", "some value", "api.example")

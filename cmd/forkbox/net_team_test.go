@@ -99,5 +99,5 @@ func (w *netWorld) theirsTry(args ...string) (string, error) {
 	cmd.Path, cmd.Args, cmd.Dir = program, append([]string{"forkbox"}, args...), "/"
 	cmd.Env = append(cmd.Env, "HOME=/nonexistent", "FORKBOX_HOME=/nonexistent", "FORKBOX_SOCKET="+filepath.Join(w.home, "forkbox.sock"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	return runBounded(cmd)
+	return combined(cmd)
 }

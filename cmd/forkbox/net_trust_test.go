@@ -24,7 +24,7 @@ func TestNetTrust(t *testing.T) {
 	w.ok(os.WriteFile(filepath.Join(w.root, "Get.java"), []byte(javaClient), 0o644))
 	javac := exec.Command("javac", "Get.java")
 	javac.Dir = w.root
-	if out, err := runBounded(javac); err != nil {
+	if out, err := combined(javac); err != nil {
 		t.Fatalf("javac: %v %s", err, out)
 	}
 	box := w.makeBox("trusting", "--allow", "*."+w.domain, "--terminate", host, "--terminate", pinned, "--pinned", pinned)

@@ -3,30 +3,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/forkbox/forkbox"
 )
-
-// runBounded runs a command that nothing may hang: its end is a test's failure,
-// not that of all tests.
-func runBounded(cmd *exec.Cmd) (string, error) {
-	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = time.Second
-	if err := cmd.Start(); err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), limitPatience)
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { cmd.Process.Kill() })()
-	err := cmd.Wait()
-	return out.String(), err
-}
 
 // conns is what `net log --json` has of a box.
 func (w *netWorld) conns(box string) (all connLog) {

@@ -76,7 +76,7 @@ func startOutside() (*theOutside, error) {
 }
 
 func waitForOutside(dir string, gone <-chan error, said fmt.Stringer) (*theOutside, error) {
-	for end := time.Now().Add(limitPatience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(worldPatience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		select {
 		case err := <-gone:
 			return nil, fmt.Errorf("the outside world ended: %v: %s", err, said)
@@ -129,6 +129,6 @@ func (o *theOutside) onHost(t testing.TB, do func()) {
 func (o *theOutside) dialHost(t testing.TB, network, address string) (c net.Conn, err error) {
 	t.Helper()
 	netip.MustParseAddrPort(address)
-	o.onHost(t, func() { c, err = net.DialTimeout(network, address, limitPatience) })
+	o.onHost(t, func() { c, err = net.DialTimeout(network, address, worldPatience) })
 	return c, err
 }

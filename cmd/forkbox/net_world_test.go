@@ -112,7 +112,7 @@ func (w *netWorld) makeBox(name string, flags ...string) string {
 // in is a command in a box. What it says on both stdout and stderr counts.
 func (w *netWorld) in(box string, argv ...string) (string, error) {
 	cmd := w.command(append([]string{"exec", box, "--"}, argv...)...)
-	out, err := runBounded(cmd)
+	out, err := combined(cmd)
 	return strings.TrimSpace(out), err
 }
 

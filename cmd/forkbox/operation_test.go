@@ -17,23 +17,22 @@ import (
 const manyPaths = 3000
 
 // boxOfMany has a box with many new files, in a workspace that has none.
-func boxOfMany(t *testing.T, home string, c *client.Client) (dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	must(t, home, "ls")
-	if _, err := c.Create(t.Context(), api.CreateRequest{Name: "many", Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
-	must(t, home, "exec", "many", "--", "sh", "-c", `cd "$1" && seq 3000 | xargs touch`, "sh", dir)
+func boxOfMany(w *world, c *client.Client) (dir string) {
+	w.Helper()
+	dir = w.TempDir()
+	w.must("ls")
+	_, err := c.Create(w.Context(), api.CreateRequest{Name: "many", Dir: dir})
+	w.ok(err)
+	w.must("exec", "many", "--", "sh", "-c", `cd "$1" && seq 3000 | xargs touch`, "sh", dir)
 	return dir
 }
 
 // applyAsync begins to land the box, and returns when it is under way.
-func applyAsync(t *testing.T, home string, c *client.Client) (op forkbox.Operation) {
-	t.Helper()
-	status, _, text := askSocket(t, home, "POST", "/v1/boxes/many/apply", `{"yes":true}`, "Prefer", api.RespondAsync)
+func applyAsync(w *world) (op forkbox.Operation) {
+	w.Helper()
+	status, _, text := w.askSocket("POST", "/v1/boxes/many/apply", `{"yes":true}`, "Prefer", api.RespondAsync)
 	if err := json.Unmarshal([]byte(text), &op); err != nil || status != http.StatusAccepted {
-		t.Fatalf("%d %s", status, text)
+		w.Fatalf("%d %s", status, text)
 	}
 	return op
 }
@@ -51,9 +50,9 @@ func landedPaths(t *testing.T, dir string) int {
 // TestAnApplyIsFollowed to its end, with its receipt.
 func TestAnApplyIsFollowed(t *testing.T) {
 	t.Parallel()
-	home, c := keyedWorld(t)
-	dir := boxOfMany(t, home, c)
-	op := applyAsync(t, home, c)
+	w, c := keyedWorld(t)
+	dir := boxOfMany(w, c)
+	op := applyAsync(w)
 	var last forkbox.Operation
 	err := c.FollowOperation(t.Context(), op.ID, func(op forkbox.Operation) error {
 		last = op
@@ -71,9 +70,9 @@ func TestAnApplyIsFollowed(t *testing.T) {
 // TestACancelledApplyLandsNothing, unless it was too late.
 func TestACancelledApplyLandsNothing(t *testing.T) {
 	t.Parallel()
-	home, c := keyedWorld(t)
-	dir := boxOfMany(t, home, c)
-	op, err := c.CancelOperation(t.Context(), applyAsync(t, home, c).ID)
+	w, c := keyedWorld(t)
+	dir := boxOfMany(w, c)
+	op, err := c.CancelOperation(t.Context(), applyAsync(w).ID)
 	landed := landedPaths(t, dir)
 	if err != nil || op.State == forkbox.OperationCancelled && landed > 0 || op.State == forkbox.OperationDone && landed == 0 || op.Ended == nil {
 		t.Errorf("%v, %d landed: %+v", err, landed, op)
@@ -84,11 +83,11 @@ func TestACancelledApplyLandsNothing(t *testing.T) {
 // the operation says so.
 func TestAKilledDaemonInterruptsAnApply(t *testing.T) {
 	t.Parallel()
-	home, c := keyedWorld(t)
-	dir := boxOfMany(t, home, c)
-	op := applyAsync(t, home, c)
-	kill(t, home)
-	must(t, home, "ls")
+	w, c := keyedWorld(t)
+	dir := boxOfMany(w, c)
+	op := applyAsync(w)
+	w.kill()
+	w.must("ls")
 	now, err := c.Operation(t.Context(), op.ID)
 	landed := landedPaths(t, dir)
 	switch {

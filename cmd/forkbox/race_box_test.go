@@ -54,7 +54,7 @@ metrics: [{name: n, run: 'seq 10 > measured; echo 1'}]
 	if e.Diff.Files != 1 || e.Diff.Plus != 1 || e.Diff.Minus != 1 || e.Saved == "" {
 		t.Errorf("its diff is %+v, saved %q", e.Diff, e.Saved)
 	}
-	if got := w.in("clean-a", "cat data; ls; ls /tmp/race-check-was-here 2>&1 || true"); !strings.HasPrefix(got, "new\ndata\n") || !strings.Contains(got, "No such file") {
+	if got := w.sh("clean-a", "cat data; ls; ls /tmp/race-check-was-here 2>&1 || true"); !strings.HasPrefix(got, "new\ndata\n") || !strings.Contains(got, "No such file") {
 		t.Errorf("the box has %q", got)
 	}
 	w.must("race", "apply", "--yes", "clean")
@@ -77,7 +77,7 @@ approaches:
   - {name: broken, run: touch f never}
 checks: [{run: 'test ! -e never && { test -e seen || { touch seen; false; }; }', name: moody}]
 `)
-	out, said, code := w.try("race", "-f", file)
+	out, said, code := w.cli("race", "-f", file)
 	if code != 0 || !strings.Contains(out+said, "moody") || !strings.Contains(out+said, "2/3") {
 		t.Errorf("exit %d, and the flaky check is not told: %s%s", code, out, said)
 	}
@@ -111,7 +111,7 @@ approaches:
   - {name: more, run: ulimit -n > f, policy: {net: none}}
 policy: {limits: {files: 512}}
 `)
-	if a, b := w.in("own-few", "cat f"), w.in("own-more", "cat f"); a != "64" || b != "512" {
+	if a, b := w.sh("own-few", "cat f"), w.sh("own-more", "cat f"); a != "64" || b != "512" {
 		t.Errorf("they had %s and %s open files", a, b)
 	}
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "few") {

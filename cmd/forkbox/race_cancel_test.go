@@ -32,7 +32,7 @@ func TestRaceInterrupted(t *testing.T) {
 	if r.State != forkbox.RaceCancelled || outcomes(r) != "a:cancelled b:cancelled" {
 		t.Errorf("%s", told(r))
 	}
-	if got := w.in("r-a", "cat f"); got != "kept" {
+	if got := w.sh("r-a", "cat f"); got != "kept" {
 		t.Errorf("what a did is %q", got)
 	}
 	if out := w.must("race", "ls"); !strings.Contains(out, "cancelled") {
@@ -63,7 +63,7 @@ func TestRaceOutlivesItsClient(t *testing.T) {
 	w.ok(cmd.Process.Signal(syscall.SIGKILL))
 	_ = cmd.Wait()
 	w.letGo("r-a")
-	out, said, code := w.try("race", "watch", "r", "--json")
+	out, said, code := w.cli("race", "watch", "r", "--json")
 	if r := w.ended(out); code != 0 || r.Winner != "a" {
 		t.Errorf("exit %d: %s%s", code, told(r), said)
 	}
@@ -76,7 +76,7 @@ func awaits(name string) string { return "until [ -e " + name + " ]; do sleep 0.
 func (w *raceWorld) awaitFile(box, name string) {
 	w.Helper()
 	w.until(box+" has "+name, func() bool {
-		_, _, code := w.try("exec", box, "--", "test", "-e", name)
+		_, _, code := w.cli("exec", box, "--", "test", "-e", name)
 		return code == 0
 	})
 }

@@ -65,7 +65,7 @@ func TestRaceCrash(t *testing.T) {
 			w.awaitFile(box, "here")
 			before := w.boxOf(box)
 			for range 2 {
-				kill(t, w.home)
+				w.kill()
 				if now := w.boxOf(box); now.ID != before.ID {
 					t.Errorf("%s is another box", box)
 				}
@@ -96,7 +96,7 @@ func (w *raceWorld) piped(cmd *exec.Cmd) (out, errs func() string, end func() in
 		return func() string { text, _ := os.ReadFile(name); return string(text) }
 	}
 	end = func() int {
-		late := time.AfterFunc(racePatience, func() { cmd.Process.Kill() })
+		late := time.AfterFunc(worldPatience, func() { cmd.Process.Kill() })
 		defer late.Stop()
 		return exitCode(cmd.Wait())
 	}
@@ -118,7 +118,7 @@ func (w *raceWorld) asIfNothing(r forkbox.Race) {
 		w.Errorf("the boxes are of %v", seen)
 	}
 	for _, e := range r.Entries {
-		if got := strings.Fields(w.in(e.Box, "cat ran")); strings.Join(got, " ") != "setup one two" {
+		if got := strings.Fields(w.sh(e.Box, "cat ran")); strings.Join(got, " ") != "setup one two" {
 			w.Errorf("in %s this ran: %q", e.Name, got)
 		}
 	}
@@ -138,7 +138,7 @@ func TestRaceCrashAnywhere(t *testing.T) {
 			w.until("there is a race", func() bool { return strings.Contains(out(), `"kind":"race"`) })
 			for n := range 4 {
 				time.Sleep(time.Duration(round*7+n*n*23) * time.Millisecond)
-				kill(t, w.home)
+				w.kill()
 				w.must("race", "ls")
 			}
 			if code := end(); code != 0 {
@@ -160,7 +160,7 @@ func TestRaceCrashOfApply(t *testing.T) {
 		cmd := w.command("race", "apply", "--yes", "r")
 		w.ok(cmd.Start())
 		time.Sleep(time.Duration(n*6) * time.Millisecond)
-		kill(t, w.home)
+		w.kill()
 		_ = cmd.Wait() // it may have landed before, or through the next daemon
 		w.landedOnceOrNot()
 	}

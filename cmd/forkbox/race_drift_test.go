@@ -100,7 +100,7 @@ func TestRaceApplyConflict(t *testing.T) {
 	w := newRaceWorld(t)
 	w.drifting()
 	w.write("data", "1\n2\n3\n4\n5\n6\n7\n8\nneuf\n")
-	_, said, code := w.try("race", "apply", "--yes", "--json", "fix")
+	_, said, code := w.cli("race", "apply", "--yes", "--json", "fix")
 	var report struct{ Error *forkbox.Error }
 	if err := json.Unmarshal([]byte(said), &report); err != nil || report.Error == nil || report.Error.Code != forkbox.Conflict || code != 125 {
 		t.Errorf("exit %d: %v %s", code, err, said)
@@ -108,7 +108,7 @@ func TestRaceApplyConflict(t *testing.T) {
 	if !strings.HasSuffix(w.reality("data"), "neuf") || w.show("fix").Landed != "" {
 		t.Errorf("something landed: %q", w.reality("data"))
 	}
-	if got := w.in("fix-good", "tail -1 data"); got != "nine" {
+	if got := w.sh("fix-good", "tail -1 data"); got != "nine" {
 		t.Errorf("the box has %q", got)
 	}
 }

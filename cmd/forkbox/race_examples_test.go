@@ -91,7 +91,7 @@ func examplePort(w *raceWorld) {
 			w.Errorf("%s changed %q", e.Name, e.Diff.Paths)
 		}
 	}
-	if out, errs, _ := w.try("race", "log", "port", "batch"); !strings.Contains(out+errs, "300 visits were counted, and 294 saved") {
+	if out, errs, _ := w.cli("race", "log", "port", "batch"); !strings.Contains(out+errs, "300 visits were counted, and 294 saved") {
 		w.Errorf("the transcript of batch is %s%s", out, errs)
 	}
 }

@@ -16,8 +16,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/creack/pty"
-	"github.com/forkbox/forkbox/internal/daemon/launch"
-	"golang.org/x/term"
 )
 
 // hostileRace prints what terminals obey, what is no text, lines of megabytes
@@ -123,53 +121,25 @@ func (w *raceWorld) daemonIsLean() {
 	}
 }
 
-// onPty starts forkbox on a terminal of a size.
-func (w *raceWorld) onPty(size *pty.Winsize, args ...string) *terminal {
+// onColours starts forkbox on a terminal of a size that shows colours.
+func (w *raceWorld) onColours(size pty.Winsize, args ...string) *terminal {
 	w.Helper()
-	keys, tty, err := pty.Open()
-	w.ok(err)
-	w.ok(pty.Setsize(keys, size))
-	was, err := term.GetState(int(tty.Fd()))
-	w.ok(err)
-	c := &terminal{t: w.T, keys: keys, tty: tty, was: was, cmd: w.command(args...)}
-	c.cmd.Env = append(c.cmd.Env, "TERM=xterm-256color", "NO_COLOR=")
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = tty, tty, tty
-	c.cmd.SysProcAttr = launch.OwnSession()
-	c.cmd.SysProcAttr.Setctty = true
-	w.ok(c.cmd.Start())
-	go c.watch()
-	w.Cleanup(func() {
-		c.cmd.Process.Kill()
-		c.cmd.Wait()
-		keys.Close()
-		tty.Close()
-	})
-	return c
+	cmd := w.command(args...)
+	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "NO_COLOR=")
+	return w.onPty(size, cmd)
 }
 
-// comes waits for the end, longer than others: these print much.
+// comes waits for the end.
 func (w *raceWorld) comes(c *terminal, code int) {
 	w.Helper()
-	done := make(chan struct{})
-	go func() { c.cmd.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(racePatience):
-		w.Fatalf("does not end:\n%.3000s", c.text())
-	}
-	if got := c.cmd.ProcessState.ExitCode(); got != code {
-		w.Errorf("exit %d, not %d:\n%.3000s", got, code, c.text())
-	}
+	c.ends(code)
 	w.restoredTerminal(c)
 }
 
 // restoredTerminal finds it as it was: its modes, its cursor, its first page.
 func (w *raceWorld) restoredTerminal(c *terminal) {
 	w.Helper()
-	now, err := term.GetState(int(c.tty.Fd()))
-	if err != nil || *now != *c.was {
-		w.Errorf("the terminal is not as before: %v", err)
-	}
+	c.isRestored()
 	w.until("the last of it is there", func() bool { return c.quiet() })
 	text := c.text()
 	if hidden, shown := strings.LastIndex(text, "\x1b[?25l"), strings.LastIndex(text, "\x1b[?25h"); hidden > shown {

@@ -66,7 +66,7 @@ func TestRaceAppliesItself(t *testing.T) {
 	if got := w.reality("f"); got != "1\n2\n3\n4" {
 		t.Errorf("landed: %q", got)
 	}
-	if _, _, code := w.try("race", "--apply", "--yes", "--try", "a=echo a > g", "--check", "false"); code != 1 || w.reality("g") != "" {
+	if _, _, code := w.cli("race", "--apply", "--yes", "--try", "a=echo a > g", "--check", "false"); code != 1 || w.reality("g") != "" {
 		t.Errorf("exit %d, and reality has %q", code, w.reality("g"))
 	}
 }
@@ -101,7 +101,7 @@ func TestRaceLosersAreCollected(t *testing.T) {
 	w := newRaceWorld(t, "FORKBOX_RETENTION=lost=1s,unreviewed=never")
 	w.race("--name", "r", "--try", "a=echo a > f", "--try", "b=seq 7 > f")
 	w.must("new", "--name", "other")
-	w.in("other", "echo x > other")
+	w.sh("other", "echo x > other")
 	if out := w.must("gc", "--json"); strings.Contains(out, "r-b") {
 		t.Errorf("it goes before anything landed: %s", out)
 	}
@@ -115,7 +115,7 @@ func TestRaceLosersAreCollected(t *testing.T) {
 		}
 		return true
 	})
-	if got := w.in("other", "cat other"); got != "x" {
+	if got := w.sh("other", "cat other"); got != "x" {
 		t.Errorf("a bystander has %q", got)
 	}
 	w.saysAll([]string{"a", "b"}, "race", "show", "r")

@@ -15,7 +15,7 @@ import (
 func TestRaceLive(t *testing.T) {
 	t.Parallel()
 	w := newRaceWorld(t)
-	c := w.onPty(&pty.Winsize{Rows: 30, Cols: 110}, "race", "--name", "r",
+	c := w.onColours(pty.Winsize{Rows: 30, Cols: 110}, "race", "--name", "r",
 		"--try", "first=touch here; echo says hello; "+awaits("go"), "--try", "second=seq 3 > f", "--check", "true")
 	c.expect("first")
 	c.expect("second")
@@ -37,7 +37,7 @@ func TestRaceLiveHostile(t *testing.T) {
 	w := newWeighedRaceWorld(t)
 	file := w.raceFile(hostileRace)
 	for _, size := range []pty.Winsize{{Rows: 33, Cols: 111}, {Rows: 3, Cols: 10}, {Rows: 1, Cols: 1}, {}} {
-		c := w.onPty(&size, "race", "-f", file)
+		c := w.onColours(size, "race", "-f", file)
 		w.comes(c, 0)
 		tame(t, c.text(), ownCodes)
 		if size.Cols > 100 && !strings.Contains(c.text(), "EVIL") {
@@ -57,7 +57,7 @@ func TestRaceLiveHostile(t *testing.T) {
 func TestRaceLiveMany(t *testing.T) {
 	t.Parallel()
 	w := newRaceWorld(t)
-	c := w.onPty(&pty.Winsize{Rows: 12, Cols: 60}, "race", "--name", "r", "--n", "20", "--parallel", "3", "--try", "a=sleep 0.3", "--check", "true")
+	c := w.onColours(pty.Winsize{Rows: 12, Cols: 60}, "race", "--name", "r", "--n", "20", "--parallel", "3", "--try", "a=sleep 0.3", "--check", "true")
 	c.expect("more")
 	w.comes(c, 0)
 	if r := w.show("r"); len(r.Entries) != 20 || r.Winner == "" {
@@ -70,7 +70,7 @@ func TestRaceLiveInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newRaceWorld(t)
 	step, mark := endless()
-	c := w.onPty(&pty.Winsize{Rows: 20, Cols: 90}, "race", "--name", "r", "--try", "a="+step, "--try", "b="+step)
+	c := w.onColours(pty.Winsize{Rows: 20, Cols: 90}, "race", "--name", "r", "--try", "a="+step, "--try", "b="+step)
 	w.until("both run", func() bool { return len(processesWith(mark, "sleep")) == 2 })
 	c.expect("running")
 	c.press("\x03")
@@ -90,7 +90,7 @@ func TestRaceApplyAsks(t *testing.T) {
 	w.race("--name", "r", "--try", "a=echo x > f; chmod 4755 f")
 	w.refused([]string{"--yes"}, "race", "apply", "r")
 	for i, answer := range []string{"n\n", "y\n"} {
-		c := w.onPty(&pty.Winsize{Rows: 20, Cols: 90}, "race", "apply", "r")
+		c := w.onColours(pty.Winsize{Rows: 20, Cols: 90}, "race", "apply", "r")
 		c.expect("[y/N]")
 		c.press(answer)
 		w.comes(c, 125*(1-i))

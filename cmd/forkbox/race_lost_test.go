@@ -28,7 +28,7 @@ func TestRaceBoxLost(t *testing.T) {
 		return now != "" && now != before && runsStill(mark)
 	})
 	r := w.show("r")
-	if e := w.entry(r, "a"); e.Attempt != 1 || w.in(e.Box, "cat ran") != "x" {
+	if e := w.entry(r, "a"); e.Attempt != 1 || w.sh(e.Box, "cat ran") != "x" {
 		t.Errorf("attempt %d: %s", e.Attempt, told(r))
 	}
 	if n := len(w.boxes()); n != 1 {

@@ -50,7 +50,7 @@ func TestPromise6RaceLeavesNothing(t *testing.T) {
 	w.must("race", "-d", "--name", "stopped", "--try", "a="+step)
 	w.must("race", "cancel", "stopped")
 	w.until("the busy one runs", func() bool { return len(processesWith(mark, "sleep")) >= 3 })
-	kill(t, w.home)
+	w.kill()
 	for _, name := range []string{"busy", "done", "again", "stopped"} {
 		w.must("race", "rm", "--force", name)
 	}
@@ -64,7 +64,7 @@ func TestPromise6RaceLeavesNothing(t *testing.T) {
 		t.Errorf("snapshots are left: %+v", family.Snapshots)
 	}
 	w.swept("boxes", "layers", "trash", "races")
-	stopDaemon(t, w.home)
+	w.stop()
 	nothingLeft(t, w.home, "after the races were removed")
 	l := &limitWorld{served: served{world: w.world}}
 	l.noGroups("after the races were removed")
@@ -84,7 +84,7 @@ func TestRaceOfAHundred(t *testing.T) {
 	if passed != 100 || len(r.Entries) != 100 || r.Winner != "a-1" {
 		t.Errorf("%d passed: %s", passed, told(r))
 	}
-	out, said, code := w.try("race", "show", "hundred")
+	out, said, code := w.cli("race", "show", "hundred")
 	if code != 0 || !strings.Contains(out, "a-100") {
 		t.Errorf("exit %d: %.2000s%.1000s", code, out, said)
 	}

@@ -61,10 +61,10 @@ func TestRaceProtectsTheCheck(t *testing.T) {
 	if out := w.must("race", "show", "p"); !strings.Contains(out, "check put back") || !strings.Contains(out, "both changed what judges it (t/check.sh)") {
 		t.Errorf("the result says nothing of it:\n%s", out)
 	}
-	if got := w.in("p-both", "cat main t/check.sh t/new"); got != "fixed\ntrue\nmine" {
+	if got := w.sh("p-both", "cat main t/check.sh t/new"); got != "fixed\ntrue\nmine" {
 		t.Errorf("the box has %q", got)
 	}
-	if got := w.in("p-links", "readlink t; cat u/check.sh"); got != "v\ngrep -q fixed main" {
+	if got := w.sh("p-links", "readlink t; cat u/check.sh"); got != "v\ngrep -q fixed main" {
 		t.Errorf("the box has %q", got)
 	}
 	w.protected("protect: none\n", "fix over link moved links late both")
@@ -82,7 +82,7 @@ func TestRaceProtectsWhatASetupMade(t *testing.T) {
 	if r.Winner != "fix" {
 		t.Errorf("%q wins", r.Winner)
 	}
-	if got := w.in("p-both", "cat main t/check.sh t/new"); got != "fixed\ntrue\nmine" {
+	if got := w.sh("p-both", "cat main t/check.sh t/new"); got != "fixed\ntrue\nmine" {
 		t.Errorf("the box has %q", got)
 	}
 }

@@ -43,7 +43,7 @@ func (w *raceWorld) ended(out string) forkbox.Race {
 // race runs one to its end. Its exit says whether an approach won.
 func (w *raceWorld) race(args ...string) forkbox.Race {
 	w.Helper()
-	out, errs, code := w.try(append([]string{"race", "--json"}, args...)...)
+	out, errs, code := w.cli(append([]string{"race", "--json"}, args...)...)
 	if code != 0 && code != 1 {
 		w.Fatalf("race %q: exit %d\n%.2000s%.4000s\n%s", args, code, out, errs, w.log())
 	}

@@ -28,7 +28,7 @@ checks: [test "$(wc -l < setup)" = 2 && test "$(head -1 setup)" = once]
 	w.is(r, "b=c a", "a:passed b:passed c:passed")
 	moments := map[string]bool{}
 	for _, e := range r.Entries {
-		moments[w.in(e.Box, "cat moment")] = true
+		moments[w.sh(e.Box, "cat moment")] = true
 	}
 	if len(moments) != 1 || r.Point == "" || len(r.SetupRuns) != 2 || r.SetupRuns[1].Name != "the moment" {
 		t.Errorf("moments %v, point %q, runs %+v", moments, r.Point, r.SetupRuns)
@@ -39,7 +39,7 @@ checks: [test "$(wc -l < setup)" = 2 && test "$(head -1 setup)" = once]
 	// Run again, it begins at the same point, without another setup.
 	again := w.ended(w.must("race", "rerun", "shared", "--json"))
 	for _, e := range again.Entries {
-		if got := w.in(e.Box, "cat moment"); !moments[got] {
+		if got := w.sh(e.Box, "cat moment"); !moments[got] {
 			t.Errorf("%s began at %q, not %v", e.Name, got, moments)
 		}
 	}
@@ -91,7 +91,7 @@ approaches:
 func TestRaceSetupFails(t *testing.T) {
 	t.Parallel()
 	w := newRaceWorld(t)
-	out, said, code := w.try("race", "--name", "r", "--setup", "echo the disk is blue; exit 7", "--try", "a=touch never")
+	out, said, code := w.cli("race", "--name", "r", "--setup", "echo the disk is blue; exit 7", "--try", "a=touch never")
 	if code != 125 {
 		t.Errorf("exit %d", code)
 	}
@@ -134,16 +134,16 @@ func TestRaceFrom(t *testing.T) {
 	t.Parallel()
 	w := newRaceWorld(t)
 	w.must("new", "--name", "base")
-	w.in("base", "echo green > state")
+	w.sh("base", "echo green > state")
 	w.must("snapshot", "base", "green")
-	w.in("base", "echo red > state")
+	w.sh("base", "echo red > state")
 	w.must("template", "create", "start", "--from", "base@green")
 	for _, from := range [][]string{{"--from", "base@green"}, {"--template", "start"}} {
 		args := append([]string{"--try", "a=echo 1 > f", "--try", "b=seq 2 > f", "--check", "grep -q green state"}, from...)
 		r := w.race(args...)
 		w.is(r, "a b", "a:passed b:passed")
 	}
-	if got := w.in("base", "cat state"); got != "red" {
+	if got := w.sh("base", "cat state"); got != "red" {
 		t.Errorf("the box it began at says %q", got)
 	}
 	r := w.raceOf("from: base@green\nsetup: [echo 1 >> state]\napproaches: [{name: a, run: cat state}]\nchecks: [test $(wc -l < state) = 2]\n")

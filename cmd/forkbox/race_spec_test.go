@@ -60,8 +60,8 @@ func (w *raceWorld) sameSeeds(one, other forkbox.Race) {
 	w.Helper()
 	seen := map[string]bool{}
 	for _, e := range one.Entries {
-		seed := w.in(e.Box, "cat s")
-		if same := w.in(w.entry(other, e.Name).Box, "cat s"); seed == "" || same != seed || seen[seed] {
+		seed := w.sh(e.Box, "cat s")
+		if same := w.sh(w.entry(other, e.Name).Box, "cat s"); seed == "" || same != seed || seen[seed] {
 			w.Errorf("%s had %q, then %q; others %v", e.Name, seed, same, seen)
 		}
 		seen[seed] = true
@@ -93,7 +93,7 @@ func TestRaceSamples(t *testing.T) {
 	w := newRaceWorld(t)
 	r := w.race("--name", "n", "--n", "3", "--try", "a=echo $FORKBOX_SEED > f", "--check", "test -s f")
 	w.is(r, "a-1=a-2=a-3", "a-1:passed a-2:passed a-3:passed")
-	w.in("n-a-3", "test -s f")
+	w.sh("n-a-3", "test -s f")
 	// Without a name they are numbered.
 	r = w.race("--try", "echo 1 > f", "--try", "seq 5 > f")
 	w.is(r, "try-1 try-2", "try-1:passed try-2:passed")
@@ -114,7 +114,7 @@ func TestRaceAgents(t *testing.T) {
 	}
 	plain := 0
 	for _, e := range r.Entries {
-		said := strings.TrimSuffix(w.in(e.Box, "cat said; printf .; cat env; printf .; cat count"), "1")
+		said := strings.TrimSuffix(w.sh(e.Box, "cat said; printf .; cat env; printf .; cat count"), "1")
 		switch said {
 		case evil + "." + evil + ".":
 		case "plain.plain.":
@@ -122,7 +122,7 @@ func TestRaceAgents(t *testing.T) {
 		default:
 			t.Errorf("the prompt arrived as %q", said)
 		}
-		if got := w.in(e.Box, "ls"); strings.Contains(got, "pwned") {
+		if got := w.sh(e.Box, "ls"); strings.Contains(got, "pwned") {
 			t.Errorf("a shell read the prompt: %s", got)
 		}
 	}
@@ -135,7 +135,7 @@ func TestRaceAgents(t *testing.T) {
 		t.Errorf("%s", told(r))
 	}
 	for _, e := range r.Entries {
-		if got := w.in(e.Box, "cat env; printf .; cat count"); got != evil+".0" {
+		if got := w.sh(e.Box, "cat env; printf .; cat count"); got != evil+".0" {
 			t.Errorf("the prompt arrived as %q", got)
 		}
 	}
@@ -163,10 +163,10 @@ checks: [test "$OWN" = "a b" && env > env]
 	if r.Winner != "a" || w.entry(r, "b").Outcome != forkbox.OutcomeFailed {
 		t.Errorf("%s", told(r))
 	}
-	if got := w.in("env-a", "cat seen; cat /tmp/seen"); got != w.ws+"/sub\n/tmp" {
+	if got := w.sh("env-a", "cat seen; cat /tmp/seen"); got != w.ws+"/sub\n/tmp" {
 		t.Errorf("a ran in %q", got)
 	}
-	if got := w.in("env-b", "cat seen"); got != "caller,,," {
+	if got := w.sh("env-b", "cat seen"); got != "caller,,," {
 		t.Errorf("b saw %q", got)
 	}
 	if record := w.must("race", "show", "env", "--json"); strings.Contains(record, "hushhush") {

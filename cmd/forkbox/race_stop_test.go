@@ -124,7 +124,7 @@ retries: 2
 	if n := len(w.boxes()); n != 2 {
 		t.Errorf("there are %d boxes", n)
 	}
-	if got := w.in(w.entry(r, "bad").Box, "wc -l < tries"); got != "1" {
+	if got := w.sh(w.entry(r, "bad").Box, "wc -l < tries"); got != "1" {
 		t.Errorf("the last box saw %s attempts", got)
 	}
 }

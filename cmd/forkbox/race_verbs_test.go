@@ -79,7 +79,7 @@ func (w *raceWorld) logsOf() {
 		if strings.Contains(log, "out of two") {
 			w.Errorf("the log of one: %s", log)
 		}
-		out, errs, code := w.try("race", "log", "ways", "bad")
+		out, errs, code := w.cli("race", "log", "ways", "bad")
 		if code != 0 || !strings.Contains(out+errs, "out of bad") {
 			w.Errorf("the log of bad: %d %s%s", code, out, errs)
 		}

@@ -127,7 +127,7 @@ func TestRaceOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	w := newRaceWorld(t)
 	flags := []string{"race", "--name", "fix", "--try", "dep=echo bad > f", "--try", "patch=echo good > f", "--check", "grep good f"}
-	out, said, code := w.try(flags...)
+	out, said, code := w.cli(flags...)
 	if code != 0 {
 		t.Fatalf("exit %d: %s%s", code, out, said)
 	}
@@ -139,7 +139,7 @@ func TestRaceOnTheCommandLine(t *testing.T) {
 	if p, d := strings.Index(out, "patch"), strings.Index(out, "dep"); p < 0 || d < p {
 		t.Errorf("patch is not before dep: %s", out)
 	}
-	if out, said, code := w.try("race", "--try", "a=true", "--try", "b=true", "--check", "false"); code != 1 || !strings.Contains(out+said, "nobody wins") {
+	if out, said, code := w.cli("race", "--try", "a=true", "--try", "b=true", "--check", "false"); code != 1 || !strings.Contains(out+said, "nobody wins") {
 		t.Errorf("exit %d: %s%s", code, out, said)
 	}
 	if w.reality("f") != "" {

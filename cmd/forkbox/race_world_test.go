@@ -3,15 +3,10 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -24,10 +19,6 @@ type raceWorld struct {
 	ws    string // its root
 	peaks string // where its commands leave how much memory they had, if they do
 }
-
-// racePatience is how long a command line may take: it only takes so long when
-// a test fails.
-const racePatience = 3 * time.Minute
 
 func newRaceWorld(t *testing.T, env ...string) *raceWorld {
 	t.Helper()
@@ -61,68 +52,6 @@ func (w *raceWorld) reality(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// try runs a command line to its end.
-func (w *raceWorld) try(args ...string) (stdout, stderr string, code int) {
-	w.Helper()
-	return w.finish(w.command(args...))
-}
-
-func (w *raceWorld) finish(cmd *exec.Cmd) (stdout, stderr string, code int) {
-	w.Helper()
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &errs, time.Second
-	w.ok(cmd.Start())
-	ctx, cancel := context.WithTimeout(context.Background(), racePatience)
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { cmd.Process.Kill() })()
-	err := cmd.Wait()
-	if ctx.Err() != nil {
-		w.Fatalf("%q does not end\n%.4000s%.4000s\n%s", cmd.Args, out.String(), errs.String(), w.log())
-	}
-	return out.String(), errs.String(), exitCode(err)
-}
-
-// must runs one that has to succeed.
-func (w *raceWorld) must(args ...string) string {
-	w.Helper()
-	out, errs, code := w.try(args...)
-	if code != 0 {
-		w.Fatalf("forkbox %q: exit %d\n%.4000s%.4000s\n%s", args, code, out, errs, w.log())
-	}
-	return strings.TrimSpace(out)
-}
-
-// refused runs one that forkbox itself has to refuse, and finds words in what
-// it says.
-func (w *raceWorld) refused(words []string, args ...string) string {
-	w.Helper()
-	out, errs, code := w.try(args...)
-	if code != 125 {
-		w.Fatalf("forkbox %q was not refused: exit %d\n%.4000s%.4000s", args, code, out, errs)
-	}
-	for _, word := range words {
-		if !strings.Contains(errs, word) {
-			w.Errorf("forkbox %q does not say %q, but: %.4000s", args, word, errs)
-		}
-	}
-	return errs
-}
-
-// reads runs a verb with --json and takes its answer apart.
-func (w *raceWorld) reads(into any, args ...string) {
-	w.Helper()
-	out := w.must(append(args, "--json")...)
-	if err := json.Unmarshal([]byte(out), into); err != nil {
-		w.Fatalf("forkbox %q --json: %v\n%.4000s", args, err, out)
-	}
-}
-
-// in runs a script in a box and returns what it printed.
-func (w *raceWorld) in(box, script string) string {
-	w.Helper()
-	return w.must("exec", box, "--", "sh", "-c", script)
-}
-
 // end removes the races and the boxes, which would outlive their daemon.
 func (w *raceWorld) end() {
 	defer removeHome(w.T, w.home)
@@ -130,7 +59,7 @@ func (w *raceWorld) end() {
 		return
 	}
 	defer nothingLeft(w.T, w.home, "at the end")
-	defer stopDaemon(w.T, w.home)
+	defer w.stop()
 	w.clear()
 	w.swept("layers", "trash")
 }

@@ -32,6 +32,7 @@ const (
 // TestScriptsOverTCP runs the scripts of TestScripts again, with every command
 // reaching the daemon over HTTP and with a token.
 func TestScriptsOverTCP(t *testing.T) {
+	t.Parallel()
 	all, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)

@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/*.txtar against the real binary, each with a home
 // and so a daemon of its own.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,

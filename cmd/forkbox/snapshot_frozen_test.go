@@ -26,7 +26,7 @@ func TestFrozenBoxGoesOnAfterAKill(t *testing.T) {
 	counter := "i=0; while :; do i=$((i+1)); echo $i >tick; sleep 0.01; done"
 	_, err := w.ExecDetached(w.Context(), "box", api.ExecRequest{ExecSpec: forkbox.ExecSpec{Argv: []string{"sh", "-c", counter}, Dir: w.root}})
 	w.ok(err)
-	w.eventually("it counts", func() bool { return w.tick() > 0 })
+	w.until("it counts", func() bool { return w.tick() > 0 })
 	frozen := 0
 	for i := range 12 {
 		done := make(chan error, 1)
@@ -43,7 +43,7 @@ func TestFrozenBoxGoesOnAfterAKill(t *testing.T) {
 		}
 		w.serve()
 		was := w.tick()
-		w.eventually("it goes on", func() bool { return w.tick() > was })
+		w.until("it goes on", func() bool { return w.tick() > was })
 		w.nothingFrozen(box.ID)
 	}
 	if frozen == 0 {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -28,7 +27,7 @@ func TestThreeHundredSnapshots(t *testing.T) {
 		_, err := w.Snapshot(w.Context(), "box", forkbox.SnapshotSpec{Name: fmt.Sprint("s", i)})
 		w.ok(err)
 	}
-	w.eventually("the stack becomes short", func() bool {
+	w.until("the stack becomes short", func() bool {
 		box, err := w.Box(w.Context(), "box")
 		w.ok(err)
 		return len(box.Layers) <= 17
@@ -65,18 +64,6 @@ func (w *snapWorld) isState(box string, n int) {
 			w.Fatalf("state %d: %s is %s, told: %v", n, name, got[name], told[name])
 		}
 	}
-}
-
-// eventually waits for what the daemon does in the background.
-func (w *snapWorld) eventually(what string, ok func() bool) {
-	w.Helper()
-	for range 2000 {
-		if ok() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	w.Fatalf("never: %s\n%s", what, w.log())
 }
 
 // burden is what the daemon and its store weigh.

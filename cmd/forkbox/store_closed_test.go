@@ -22,15 +22,10 @@ func TestStoreIsClosedAboveSetuidFiles(t *testing.T) {
 	if os.Geteuid() != 0 || err != nil {
 		t.Skip("only root's boxes have files of root's, and there has to be a user fbtest")
 	}
-	home, err := tempHome()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { removeHome(t, home) })
-	leaveSetuidFiles(t, home)
-	if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { // or the other user does not get to home itself
-		t.Fatal(err)
-	}
+	w := newWorld(t)
+	home := w.home
+	w.leaveSetuidFiles()
+	w.ok(os.Chmod(filepath.Dir(home), 0o755)) // or the other user does not get to home itself
 	kinds := map[string]int{}
 	for _, path := range setuidFiles(t, home) {
 		rel, _ := filepath.Rel(home, path)
@@ -47,24 +42,20 @@ func TestStoreIsClosedAboveSetuidFiles(t *testing.T) {
 
 // leaveSetuidFiles leaves one in a box, one in a snapshot, and one that an apply
 // replaced.
-func leaveSetuidFiles(t *testing.T, home string) {
-	t.Helper()
-	work := t.TempDir()
+func (w *world) leaveSetuidFiles() {
+	w.Helper()
+	work := w.TempDir()
 	program := filepath.Join(work, "program")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(program, fs.ModeSetuid|0o755); err != nil {
-		t.Fatal(err)
-	}
-	must(t, home, "new", "--name", "one", "--net", "none")
+	w.ok(os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755))
+	w.ok(os.Chmod(program, fs.ModeSetuid|0o755))
+	w.must("new", "--name", "one", "--net", "none")
 	change := func() {
-		must(t, home, "exec", "one", "-w", work, "--", "sh", "-c", "echo : >> program; chmod 4755 program")
+		w.must("exec", "one", "-w", work, "--", "sh", "-c", "echo : >> program; chmod 4755 program")
 	}
 	change()
-	must(t, home, "snapshot", "one")
+	w.must("snapshot", "one")
 	change()
-	must(t, home, "apply", "--yes", "one", program)
+	w.must("apply", "--yes", "one", program)
 	change()
 }
 

@@ -67,7 +67,7 @@ func (w *landWorld) loseHome(receipt string) (stray string) {
 	stray = filepath.Join(place.In, ".forkbox-"+receipt)
 	w.output(w.command(append([]string{"rm", "-f"}, w.boxes...)...))
 	w.boxes = nil
-	stopDaemon(w.T, w.home)
+	w.stop()
 	w.ok(os.Rename(kept, stray))
 	w.ok(os.RemoveAll(w.home))
 	return stray

@@ -58,7 +58,7 @@ func (w *landWorld) dieInSync(box string, nth int, busy bool) bool {
 	}
 	died := w.daemonPID() != pid
 	if !died { // it still counts down
-		kill(w.T, w.home)
+		w.kill()
 	}
 	if got := sh(look); got != before && got != syncedBox {
 		w.Errorf("dead at %d: the box is neither as it was nor as it is then:\n%s", nth, got)

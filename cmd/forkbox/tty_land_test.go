@@ -4,81 +4,52 @@ package main
 
 import (
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
-	"github.com/forkbox/forkbox/internal/daemon/launch"
-	"golang.org/x/term"
 )
 
-// desk is a directory with a box of it, and a terminal for one command after
-// another.
-type desk struct {
-	t    *testing.T
-	home string
-	env  []string
+// desk is a world whose user sits at terminals.
+type desk struct{ *world }
+
+func newDesk(t *testing.T, env ...string) *desk {
+	t.Helper()
+	return &desk{newWorld(t, append(env, "TERM=dumb")...)}
 }
 
+// atDesk has files in reality, and a box of it in which something was done.
 func atDesk(t *testing.T, files map[string]string, inBox string) *desk {
 	t.Helper()
-	home, err := tempHome()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { removeHome(t, home) })
-	t.Chdir(t.TempDir())
+	d := newDesk(t)
 	for name, text := range files {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		d.ok(os.WriteFile(d.path(name), []byte(text), 0o644))
 	}
-	must(t, home, "new", "--name", "try")
-	must(t, home, "exec", "try", "--", "sh", "-c", inBox)
-	return &desk{t: t, home: home, env: []string{"TERM=dumb"}}
+	d.begin(inBox)
+	return d
+}
+
+// begin makes the box.
+func (d *desk) begin(inBox string) {
+	d.Helper()
+	d.must("new", "--name", "try")
+	d.sh("try", inBox)
 }
 
 // forkbox starts it on a terminal.
 func (d *desk) forkbox(args ...string) *terminal {
-	d.t.Helper()
-	keys, tty, err := pty.Open()
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	pty.Setsize(keys, &pty.Winsize{Rows: 33, Cols: 111})
-	was, err := term.GetState(int(tty.Fd()))
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	c := &terminal{t: d.t, keys: keys, tty: tty, was: was}
-	c.cmd = &exec.Cmd{
-		Path: "/proc/self/exe", Args: append([]string{"forkbox"}, args...),
-		Env:   append(append(os.Environ(), "FORKBOX_HOME="+d.home), d.env...),
-		Stdin: tty, Stdout: tty, Stderr: tty,
-	}
-	c.cmd.SysProcAttr = launch.OwnSession()
-	c.cmd.SysProcAttr.Setctty = true
-	if err := c.cmd.Start(); err != nil {
-		d.t.Fatal(err)
-	}
-	go c.watch()
-	d.t.Cleanup(func() {
-		c.cmd.Process.Kill()
-		c.cmd.Wait()
-		keys.Close()
-		tty.Close()
-	})
-	return c
+	d.Helper()
+	return d.onPty(pty.Winsize{Rows: 33, Cols: 111}, d.command(args...))
 }
 
-func (c *terminal) ends(code int) {
-	c.t.Helper()
-	if got := c.exit(); got != code {
-		c.t.Errorf("exit code %d, not %d:\n%s", got, code, c.text())
-	}
+// path is a file of reality, and content what it has.
+func (d *desk) path(name string) string { return filepath.Join(d.root, name) }
+
+func (d *desk) content(name string) string {
+	d.Helper()
+	return content(d.T, d.path(name))
 }
 
 func content(t *testing.T, name string) string {
@@ -91,6 +62,7 @@ func content(t *testing.T, name string) string {
 }
 
 func TestDiffOnATerminalHasColoursAndAPager(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, map[string]string{"f": "an old word\n"}, `printf 'a new word \033[2K\n' > f`)
 	d.env = []string{"TERM=xterm", "NO_COLOR=", "FORKBOX_PAGER=sed s/^/paged:/"}
 	c := d.forkbox("diff", "-p", "try")
@@ -115,11 +87,7 @@ func TestDiffOnATerminalHasColoursAndAPager(t *testing.T) {
 
 // The pager has ctrl-C to itself, and leaving it is no failure.
 func TestCtrlCIsThePagers(t *testing.T) {
-	// In the background, where CI may run this, ctrl-C is ignored, and a shell
-	// cannot trap what was ignored when it started.
-	caught := make(chan os.Signal, 1)
-	signal.Notify(caught, os.Interrupt)
-	defer signal.Stop(caught)
+	t.Parallel()
 	d := atDesk(t, nil, "seq 20000 > f")
 	d.env = []string{"TERM=dumb", `FORKBOX_PAGER=trap 'echo pager has it; exit 0' INT; echo ready; while :; do sleep 0.1; done`}
 	c := d.forkbox("diff", "-p", "try")
@@ -127,7 +95,7 @@ func TestCtrlCIsThePagers(t *testing.T) {
 	// A shell that is just about to start its sleep may miss one.
 	for range 5 {
 		c.press("\x03")
-		if c.sees("pager has it") {
+		if c.shows("pager has it", 1, time.Second) {
 			break
 		}
 	}
@@ -136,6 +104,7 @@ func TestCtrlCIsThePagers(t *testing.T) {
 }
 
 func TestApplyAsksForASecondLook(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, map[string]string{"tool": "x"}, "chmod 4755 tool")
 	for _, row := range []struct {
 		answer, says string
@@ -149,7 +118,7 @@ func TestApplyAsksForASecondLook(t *testing.T) {
 		c.press(row.answer)
 		c.expect(row.says)
 		c.ends(row.code)
-		info, err := os.Stat("tool")
+		info, err := os.Stat(d.path("tool"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,6 +129,7 @@ func TestApplyAsksForASecondLook(t *testing.T) {
 }
 
 func TestRunAppliesWhenToldTo(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, map[string]string{"f": "old\n"}, "true")
 	c := d.forkbox("run", "--name", "box1", "--", "sh", "-c", "echo new > f")
 	c.expect("box box1: 1 modified")
@@ -167,17 +137,18 @@ func TestRunAppliesWhenToldTo(t *testing.T) {
 	c.press("a\n")
 	c.expect("landed 1 path   Undo: forkbox undo ")
 	c.ends(0)
-	if got := content(t, "f"); got != "new\n" {
+	if got := d.content("f"); got != "new\n" {
 		t.Errorf("%q", got)
 	}
-	if list := must(t, d.home, "ls", "--json"); strings.Contains(list, "box1") {
+	if list := d.must("ls", "--json"); strings.Contains(list, "box1") {
 		t.Error("a box that has nothing left is still there")
 	}
 }
 
 func TestUndoAsksWhetherThatIsTheOne(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, map[string]string{"f": "old\n"}, "echo new > f")
-	id := must(t, d.home, "apply", "-m", "why not", "try")
+	id := d.must("apply", "-m", "why not", "try")
 	for _, row := range []struct{ answer, says, content string }{
 		{"\n", "nothing was undone", "new\n"}, {"y\n", "undone: 1 path is as before " + id, "old\n"},
 	} {
@@ -187,7 +158,7 @@ func TestUndoAsksWhetherThatIsTheOne(t *testing.T) {
 		c.press(row.answer)
 		c.expect(row.says)
 		c.ends(0)
-		if got := content(t, "f"); got != row.content {
+		if got := d.content("f"); got != row.content {
 			t.Errorf("%q", got)
 		}
 	}
@@ -195,29 +166,28 @@ func TestUndoAsksWhetherThatIsTheOne(t *testing.T) {
 
 // Elsewhere there may be something to undo; it is offered, and not taken.
 func TestUndoElsewhereAsksWhich(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, map[string]string{"f": "old\n"}, "echo new > f")
-	id := must(t, d.home, "apply", "try")
-	file, err := filepath.Abs("f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir(t.TempDir())
+	id := d.must("apply", "try")
+	there := d.root
+	d.root = t.TempDir()
 	for _, row := range []struct{ answer, says, content string }{
 		{"\n", "nothing was undone", "new\n"}, {id + "\n", "undone: 1 path is as before " + id, "old\n"},
 	} {
 		c := d.forkbox("undo")
-		c.expect(id + ": 1 path of box try in " + filepath.Dir(file))
+		c.expect(id + ": 1 path of box try in " + there)
 		c.expect("undo which?")
 		c.press(row.answer)
 		c.expect(row.says)
 		c.ends(0)
-		if got := content(t, file); got != row.content {
+		if got := content(t, filepath.Join(there, "f")); got != row.content {
 			t.Errorf("%q", got)
 		}
 	}
 }
 
 func TestDiscardAsks(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, map[string]string{"f": "old\n"}, "echo new > f")
 	for _, row := range []struct{ answer, says, content string }{
 		{"n\n", "nothing was discarded", "new"}, {"yes\n", "put back 1 path", "old"},
@@ -227,13 +197,14 @@ func TestDiscardAsks(t *testing.T) {
 		c.press(row.answer)
 		c.expect(row.says)
 		c.ends(0)
-		if got := must(t, d.home, "exec", "try", "--", "cat", "f"); got != row.content {
+		if got := d.must("exec", "try", "--", "cat", "f"); got != row.content {
 			t.Errorf("%q", got)
 		}
 	}
 }
 
 func TestRemovingWorkAsks(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, map[string]string{"f": "old\n"}, "echo new > f; echo more > g")
 	c := d.forkbox("diff", "-p", "--no-pager", "try")
 	c.expect("@@  # hunk 1")
@@ -250,6 +221,7 @@ func TestRemovingWorkAsks(t *testing.T) {
 }
 
 func TestChoosingOnATerminal(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, map[string]string{"a": "old\n", "b": "old\n"}, "echo new > a; echo new > b")
 	c := d.forkbox("apply", "-i", "try")
 	c.expect("(1/1) Apply this hunk [y,n,q,a,d,?]?")
@@ -258,7 +230,7 @@ func TestChoosingOnATerminal(t *testing.T) {
 	c.press("y\n")
 	c.expect("landed 1 path")
 	c.ends(0)
-	if a, b := content(t, "a"), content(t, "b"); a != "old\n" || b != "new\n" {
+	if a, b := d.content("a"), d.content("b"); a != "old\n" || b != "new\n" {
 		t.Errorf("%q %q", a, b)
 	}
 }

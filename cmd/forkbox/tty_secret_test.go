@@ -6,14 +6,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"golang.org/x/term"
 )
 
 // A secret is asked for without showing it, and the terminal is as before,
 // whatever ended the question.
 func TestSecretIsAskedOnATerminal(t *testing.T) {
-	t.Setenv("NO_COLOR", "1")
+	t.Parallel()
 	for name, row := range map[string]struct {
 		keys string
 		want string // what is said about it
@@ -26,7 +24,7 @@ func TestSecretIsAskedOnATerminal(t *testing.T) {
 		"ctrl-D":    {"\x04", "", 130},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := onTerminal(t, "secret", "set", "API_TOKEN", "--host", "api.example.com")
+			c := newDesk(t, "NO_COLOR=1").forkbox("secret", "set", "API_TOKEN", "--host", "api.example.com")
 			c.expect("value of API_TOKEN: ")
 			c.press(row.keys)
 			c.expect(row.want)
@@ -36,24 +34,19 @@ func TestSecretIsAskedOnATerminal(t *testing.T) {
 			if strings.Contains(c.text(), "s3c") {
 				t.Errorf("it was shown:\n%s", c.text())
 			}
-			after, err := term.GetState(int(c.tty.Fd()))
-			if err != nil || *after != *c.was {
-				t.Errorf("the terminal is not as before: %v", err)
-			}
+			c.isRestored()
 		})
 	}
 }
 
 // Another process's signal leaves the terminal as it was, too.
 func TestSecretQuestionIsEndedFromOutside(t *testing.T) {
+	t.Parallel()
 	c := onTerminal(t, "secret", "set", "API_TOKEN", "--host", "api.example.com")
 	c.expect("value of API_TOKEN: ")
 	c.cmd.Process.Signal(syscall.SIGTERM)
 	if code := c.exit(); code != 128+int(syscall.SIGTERM) {
 		t.Errorf("exit code %d:\n%s", code, c.text())
 	}
-	after, err := term.GetState(int(c.tty.Fd()))
-	if err != nil || *after != *c.was {
-		t.Errorf("the terminal is not as before: %v", err)
-	}
+	c.isRestored()
 }

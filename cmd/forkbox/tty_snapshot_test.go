@@ -3,7 +3,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 )
@@ -11,17 +10,18 @@ import (
 // Something runs in the box: the rollback asks, and takes anything but yes for
 // no.
 func TestRollbackAsksOnATerminal(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, nil, "echo one > file")
-	must(t, d.home, "snapshot", "try")
-	must(t, d.home, "exec", "try", "--", "sh", "-c", "echo two > file")
-	must(t, d.home, "exec", "-d", "try", "--", "sleep", "1000")
+	d.must("snapshot", "try")
+	d.must("exec", "try", "--", "sh", "-c", "echo two > file")
+	d.must("exec", "-d", "try", "--", "sleep", "1000")
 
 	c := d.forkbox("rollback", "try")
 	c.expect("something runs in box try, and would end. Roll back? [y/N]")
 	c.press("\n")
 	c.expect("nothing was rolled back")
 	c.ends(125)
-	if got := must(t, d.home, "exec", "try", "--", "cat", "file"); got != "two" {
+	if got := d.must("exec", "try", "--", "cat", "file"); got != "two" {
 		t.Errorf("it was rolled back: %q", got)
 	}
 
@@ -31,13 +31,14 @@ func TestRollbackAsksOnATerminal(t *testing.T) {
 	c.expect("box try is as it was at 1")
 	c.expect("undo that: forkbox rollback try auto-1")
 	c.ends(0)
-	if got := must(t, d.home, "exec", "try", "--", "cat", "file"); got != "one" {
+	if got := d.must("exec", "try", "--", "cat", "file"); got != "one" {
 		t.Errorf("it was not rolled back: %q", got)
 	}
 }
 
 // gc shows what would go before it asks.
 func TestGCAsksOnATerminal(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, nil, "true")
 	gc := []string{"gc", "--max-size", "1", "--unreviewed"}
 	c := d.forkbox(gc...)
@@ -46,7 +47,7 @@ func TestGCAsksOnATerminal(t *testing.T) {
 	c.press("n\n")
 	c.expect("nothing was removed")
 	c.ends(0)
-	if got := must(t, d.home, "ls"); !strings.Contains(got, "try") {
+	if got := d.must("ls"); !strings.Contains(got, "try") {
 		t.Errorf("it was removed all the same: %s", got)
 	}
 	c = d.forkbox(gc...)
@@ -60,6 +61,7 @@ func TestGCAsksOnATerminal(t *testing.T) {
 }
 
 func TestArchivesAreNothingForATerminal(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, nil, "true")
 	for _, args := range [][]string{{"export", "try"}, {"export", "-o", "-", "try"}} {
 		c := d.forkbox(args...)
@@ -73,8 +75,9 @@ func TestArchivesAreNothingForATerminal(t *testing.T) {
 }
 
 func TestTreeOnATerminal(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, nil, "echo x > x")
-	must(t, d.home, "snapshot", "try", "one")
+	d.must("snapshot", "try", "one")
 	d.env = append(d.env, "LC_ALL=C.UTF-8")
 	d.forkbox("tree").expect("└─ @one *")
 	d.env = append(d.env, "LC_ALL=C")
@@ -82,13 +85,10 @@ func TestTreeOnATerminal(t *testing.T) {
 }
 
 func TestExportLeavesOnlyTheFile(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, nil, "echo x > x")
 	c := d.forkbox("export", "-o", "out.tar", "try")
 	c.expect("out.tar: ")
 	c.ends(0)
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	expectFiles(t, here, "out.tar")
+	expectFiles(t, d.root, "out.tar")
 }

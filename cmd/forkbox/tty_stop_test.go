@@ -13,13 +13,12 @@ import (
 	"time"
 
 	"github.com/creack/pty"
-	"github.com/forkbox/forkbox/internal/daemon/launch"
-	"golang.org/x/term"
 )
 
 // A command that closes all it has of its terminal goes on: the terminal does not
 // hang up before it has ended.
 func TestCommandClosesItsTerminal(t *testing.T) {
+	t.Parallel()
 	c := onTerminal(t, "run", "--discard", "--", "bash", "-c", "exec 0<&- 1>&- 2>&-; sleep 0.5; exit 3")
 	if code := c.exit(); code != 3 {
 		t.Errorf("exit code %d:\n%s", code, c.text())
@@ -29,6 +28,7 @@ func TestCommandClosesItsTerminal(t *testing.T) {
 // What reads its terminal to the end, and closes it at its end, ends as it
 // would have.
 func TestCtrlDEndsWhatReads(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, nil, "true")
 	for range 10 {
 		c := d.forkbox("exec", "-it", "try", "--", "cat")
@@ -41,51 +41,18 @@ func TestCtrlDEndsWhatReads(t *testing.T) {
 
 // shell is an interactive one, with forkbox in its PATH.
 func (d *desk) shell() *terminal {
-	d.t.Helper()
-	keys, tty, err := pty.Open()
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	was, err := term.GetState(int(tty.Fd()))
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	c := &terminal{t: d.t, keys: keys, tty: tty, was: was}
+	d.Helper()
 	// As at a desk, also where this suite runs under nohup.
-	c.cmd = exec.Command("env", "--default-signal=HUP", "bash", "--norc", "--noprofile", "--noediting", "-i")
-	c.cmd.Env = append(append(os.Environ(), "FORKBOX_HOME="+d.home, "PS1=$ "), d.env...)
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = tty, tty, tty
-	c.cmd.SysProcAttr = launch.OwnSession()
-	c.cmd.SysProcAttr.Setctty = true
-	if err := c.cmd.Start(); err != nil {
-		d.t.Fatal(err)
-	}
-	go c.watch()
-	d.t.Cleanup(func() {
-		c.cmd.Process.Kill()
-		c.cmd.Wait()
-		awaitSession(d.t, c.cmd.Process.Pid)
-		keys.Close()
-		tty.Close()
-	})
-	return c
-}
-
-func (c *terminal) expectTimes(want string, times int) {
-	c.t.Helper()
-	for range 1000 {
-		if strings.Count(c.text(), want) >= times {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	c.t.Fatalf("never saw %q %d times in:\n%s", want, times, c.text())
+	cmd := exec.Command("env", "--default-signal=HUP", "bash", "--norc", "--noprofile", "--noediting", "-i")
+	cmd.Env, cmd.Dir = append(d.command().Env, "PS1=$ "), d.root
+	return d.onPty(pty.Winsize{}, cmd)
 }
 
 // ctrl-Z stops a command with a terminal, fg continues it, and the shell has its
 // terminal in between. Two at once: the second time is as the first. A script
 // around it stops with it.
 func TestCtrlZStopsAndFgContinues(t *testing.T) {
+	t.Parallel()
 	for name, line := range map[string]string{
 		"exec":     "forkbox exec -it try -- sh -c '%s'",
 		"a script": "sh -c \"forkbox exec -it try -- sh -c '%s'; true\"",
@@ -115,6 +82,7 @@ func TestCtrlZStopsAndFgContinues(t *testing.T) {
 
 // A stopped command is ended from outside like any other job.
 func TestKillReachesWhatCtrlZStopped(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, nil, "true")
 	c := d.shell()
 	c.press("forkbox exec -it try -- sh -c 'echo g\"\"o; read x'\r")
@@ -127,6 +95,7 @@ func TestKillReachesWhatCtrlZStopped(t *testing.T) {
 
 // A shell that is killed takes what ctrl-Z stopped with it, in the box too.
 func TestStoppedCommandEndsWithItsShell(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, nil, "true")
 	c := d.shell()
 	c.press("forkbox exec -it try -- sh -c 'echo g\"\"o; read x'\r")
@@ -140,27 +109,21 @@ func TestStoppedCommandEndsWithItsShell(t *testing.T) {
 
 // awaitExecs returns when nothing runs in the box any more.
 func (d *desk) awaitExecs() {
-	d.t.Helper()
-	for range 1000 {
-		if !strings.Contains(must(d.t, d.home, "execs", "try"), "running") {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	d.t.Fatal("it still runs")
+	d.Helper()
+	d.until("nothing runs", func() bool { return !strings.Contains(d.must("execs", "try"), "running") })
 }
 
-// awaitSession returns when all that a shell started has ended: what still runs
-// would start another daemon.
+// awaitSession returns when all that a command on a terminal started has ended: what
+// still runs would start another daemon. They are not our children: they are looked for
+// again and again.
 func awaitSession(t *testing.T, leader int) {
 	t.Helper()
-	for range 1000 {
-		if !sessionLives(leader) {
+	for end := time.Now().Add(worldPatience); sessionLives(leader); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Error("what it started does not end with it")
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	t.Error("what the shell started does not end with it")
 }
 
 func sessionLives(leader int) bool {
@@ -177,6 +140,7 @@ func sessionLives(leader int) bool {
 
 // A command that reads keys as they are has ctrl-Z to itself.
 func TestCtrlZIsTheCommandsWhereItReadsKeys(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, nil, "true")
 	c := d.shell()
 	c.press("forkbox exec -it try -- bash -c 'stty raw; echo g\"\"o; head -c1 | od -An -tx1; stty sane'\r")
@@ -186,6 +150,7 @@ func TestCtrlZIsTheCommandsWhereItReadsKeys(t *testing.T) {
 }
 
 func TestCtrlZIsTheShellsInTheBox(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, nil, "true")
 	c := d.shell()
 	c.press("forkbox exec -it try -- bash --norc -i\r")
@@ -198,8 +163,9 @@ func TestCtrlZIsTheShellsInTheBox(t *testing.T) {
 }
 
 func TestRunQuietSaysNothing(t *testing.T) {
+	t.Parallel()
 	d := atDesk(t, nil, "true")
-	got := must(t, d.home, "run", "-q", "--discard", "--", "sh", "-c", "echo x > f")
+	got := d.must("run", "-q", "--discard", "--", "sh", "-c", "echo x > f")
 	if got != "" {
 		t.Errorf("said %q", got)
 	}

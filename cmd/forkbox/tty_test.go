@@ -16,7 +16,7 @@ import (
 	"golang.org/x/term"
 )
 
-// terminal is forkbox on a terminal, and a user at the keys.
+// terminal is a command on a terminal, and a user at the keys.
 type terminal struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -26,41 +26,30 @@ type terminal struct {
 
 	mu   sync.Mutex
 	seen bytes.Buffer
+	more chan struct{} // closed when there is more to see
 }
 
-func onTerminal(t *testing.T, args ...string) *terminal {
-	t.Helper()
-	home, err := tempHome()
-	if err != nil {
-		t.Fatal(err)
-	}
+// onPty starts a command on a terminal of a size. It is killed when the test ends,
+// and before its world is: it would start the next daemon.
+func (w *world) onPty(size pty.Winsize, cmd *exec.Cmd) *terminal {
+	w.Helper()
 	keys, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pty.Setsize(keys, &pty.Winsize{Rows: 33, Cols: 111})
+	w.ok(err)
+	w.ok(pty.Setsize(keys, &size))
 	was, err := term.GetState(int(tty.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &terminal{t: t, keys: keys, tty: tty, was: was}
-	c.cmd = &exec.Cmd{
-		Path: "/proc/self/exe", Args: append([]string{"forkbox"}, args...),
-		Env:   append(os.Environ(), "FORKBOX_HOME="+home, "TERM=dumb"),
-		Stdin: tty, Stdout: tty, Stderr: tty,
-	}
+	w.ok(err)
+	c := &terminal{t: w.T, keys: keys, tty: tty, was: was, cmd: cmd, more: make(chan struct{})}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = tty, tty, tty
 	c.cmd.SysProcAttr = launch.OwnSession()
 	c.cmd.SysProcAttr.Setctty = true
-	if err := c.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	w.ok(c.cmd.Start())
 	go c.watch()
-	t.Cleanup(func() {
+	w.Cleanup(func() {
 		c.cmd.Process.Kill()
 		c.cmd.Wait()
+		awaitSession(w.T, c.cmd.Process.Pid)
 		keys.Close()
 		tty.Close()
-		removeHome(t, home)
 	})
 	return c
 }
@@ -74,6 +63,8 @@ func (c *terminal) watch() {
 		}
 		c.mu.Lock()
 		c.seen.Write(buf[:n])
+		close(c.more)
+		c.more = make(chan struct{})
 		c.mu.Unlock()
 	}
 }
@@ -84,45 +75,73 @@ func (c *terminal) text() string {
 	return c.seen.String()
 }
 
-func (c *terminal) expect(want string) {
-	c.t.Helper()
-	for range 1000 {
-		if strings.Contains(c.text(), want) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	c.t.Fatalf("never saw %q in:\n%s", want, c.text())
-}
-
-// sees is expect for what may not come.
-func (c *terminal) sees(want string) bool {
-	for range 100 {
-		if strings.Contains(c.text(), want) {
+// shows waits until something was seen so many times.
+func (c *terminal) shows(want string, times int, patience time.Duration) bool {
+	late := time.After(patience)
+	for {
+		c.mu.Lock()
+		seen, more := c.seen.String(), c.more
+		c.mu.Unlock()
+		if strings.Count(seen, want) >= times {
 			return true
 		}
-		time.Sleep(10 * time.Millisecond)
+		select {
+		case <-more:
+		case <-late:
+			return false
+		}
 	}
-	return false
+}
+
+func (c *terminal) expect(want string) {
+	c.t.Helper()
+	c.expectTimes(want, 1)
+}
+
+func (c *terminal) expectTimes(want string, times int) {
+	c.t.Helper()
+	if !c.shows(want, times, worldPatience) {
+		c.t.Fatalf("never saw %q %d times in:\n%s", want, times, c.text())
+	}
 }
 
 func (c *terminal) press(keys string) { c.keys.WriteString(keys) }
 
 func (c *terminal) exit() int {
 	c.t.Helper()
-	done := make(chan struct{})
-	go func() { c.cmd.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(20 * time.Second):
-		c.t.Fatalf("does not end:\n%s", c.text())
+	late := time.AfterFunc(worldPatience, func() { c.cmd.Process.Kill() })
+	c.cmd.Wait()
+	if !late.Stop() {
+		c.t.Fatalf("does not end:\n%.4000s", c.text())
 	}
 	return c.cmd.ProcessState.ExitCode()
+}
+
+func (c *terminal) ends(code int) {
+	c.t.Helper()
+	if got := c.exit(); got != code {
+		c.t.Errorf("exit code %d, not %d:\n%.4000s", got, code, c.text())
+	}
+}
+
+// isRestored finds the caller's terminal as it was.
+func (c *terminal) isRestored() {
+	c.t.Helper()
+	if now, err := term.GetState(int(c.tty.Fd())); err != nil || *now != *c.was {
+		c.t.Errorf("the terminal is not as before: %v", err)
+	}
+}
+
+// onTerminal starts forkbox on a terminal, in a world without a box.
+func onTerminal(t *testing.T, args ...string) *terminal {
+	t.Helper()
+	return newDesk(t).forkbox(args...)
 }
 
 // The command has a terminal of its own, of the caller's size, whose keys are
 // the caller's. Afterwards the caller's is as before, and is asked.
 func TestRunOnATerminal(t *testing.T) {
+	t.Parallel()
 	c := onTerminal(t, "run", "--", "sh", "-c",
 		`stty size; tty; trap 'echo interrupted; exit 5' INT; echo go; while :; do sleep 0.1; done`)
 	c.expect("33 111")
@@ -132,16 +151,12 @@ func TestRunOnATerminal(t *testing.T) {
 	c.press("\x03")
 	c.expect("interrupted")
 	c.expect("nothing changed")
-	if code := c.exit(); code != 5 {
-		t.Errorf("exit code %d", code)
-	}
-	after, err := term.GetState(int(c.tty.Fd()))
-	if err != nil || *after != *c.was {
-		t.Errorf("the terminal is not as before: %v", err)
-	}
+	c.ends(5)
+	c.isRestored()
 }
 
 func TestRunAsksOnATerminal(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct{ answer, want string }{
 		{"d\n", "discarded"}, {"\n", "kept. Look: forkbox diff --all box1   Apply: forkbox apply --all box1"}, {"k\n", "kept. Look: forkbox diff --all box1   Apply: forkbox apply --all box1"},
 	} {
@@ -151,35 +166,28 @@ func TestRunAsksOnATerminal(t *testing.T) {
 		c.expect("keep or discard?")
 		c.press(row.answer)
 		c.expect(row.want)
-		if code := c.exit(); code != 0 {
-			t.Errorf("exit code %d", code)
-		}
+		c.ends(0)
 	}
 }
 
 // TestCtrlCAtTheQuestion keeps the box, says so, and leaves the terminal as it
 // was.
 func TestCtrlCAtTheQuestion(t *testing.T) {
+	t.Parallel()
 	c := onTerminal(t, "run", "--name", "box1", "--", "sh", "-c", "echo x > /tmp/forkbox-test")
 	c.expect("keep or discard?")
 	c.press("a\x03") // what was typed before it is no answer
 	c.expect("kept. Look: forkbox diff --all box1")
-	if code := c.exit(); code != 130 {
-		t.Errorf("exit code %d", code)
-	}
-	after, err := term.GetState(int(c.tty.Fd()))
-	if err != nil || *after != *c.was {
-		t.Errorf("the terminal is not as before: %v", err)
-	}
+	c.ends(130)
+	c.isRestored()
 }
 
 // A window that changes its size tells the command.
 func TestResize(t *testing.T) {
+	t.Parallel()
 	c := onTerminal(t, "run", "--discard", "--", "bash", "-c", `trap 'stty size; exit' WINCH; echo go; while :; do sleep 0.05; done`)
 	c.expect("go\r\n")
 	pty.Setsize(c.keys, &pty.Winsize{Rows: 20, Cols: 77})
 	c.expect("20 77")
-	if code := c.exit(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	c.ends(0)
 }

@@ -27,22 +27,14 @@ func typePage(t *testing.T, name, page string, least int) {
 	if len(steps) < least {
 		t.Fatalf("only %d commands were found", len(steps))
 	}
-	home, err := tempHome()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { removeHome(t, home) })
+	w := newWorld(t)
+	w.configure(calm)
 	user := personDir(t)
-	config := filepath.Join(filepath.Dir(home), "config.yaml")
-	if err := os.WriteFile(config, []byte(calm), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	printed := typeSteps(t, steps, append(homeEnv(home), "HOME="+user, "FORKBOX_CONFIG="+config)...)
+	printed := typeSteps(t, steps, append(append(homeEnv(w.home), w.env...), "HOME="+user)...)
 	for i, step := range steps {
 		got := strings.ReplaceAll(printed[i], user, "/home/you")
 		if !samePrinted(step.prints, got) {
-			log, _ := os.ReadFile(filepath.Join(home, "daemon.log"))
-			t.Fatalf("$ %s\nprints\n%s\nand docs/%s says\n%s\n%s", step.command, got, name, step.prints, log)
+			t.Fatalf("$ %s\nprints\n%s\nand docs/%s says\n%s\n%s", step.command, got, name, step.prints, w.log())
 		}
 	}
 }

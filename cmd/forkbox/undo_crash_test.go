@@ -59,7 +59,7 @@ func (c *killer) undoDying(nth int) (died bool) {
 	now, err := os.ReadFile(filepath.Join(c.home, "daemon.pid"))
 	c.ok(err)
 	if died = string(now) != string(begun); !died {
-		kill(c.T, c.home) // or it would go on counting
+		c.kill() // or it would go on counting
 	}
 	return died
 }

@@ -3,8 +3,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,11 +22,21 @@ import (
 // world is what a test of the real binary lives in: a home, which makes its
 // daemon one of its own, and a directory of reality that its commands stand in.
 // The daemon starts on demand; in [served] it is a child of the test. What the
-// tests of a kind need beyond that is in a type that has one of the two.
+// tests of a kind need beyond that is in a type that has one of the two: landWorld,
+// raceWorld, limitWorld, snapWorld, desk and others.
 type world struct {
 	*testing.T
 	home, root string
 	env        []string // of commands and daemons, beside the home
+}
+
+// newWorld makes one that ends with the test.
+func newWorld(t *testing.T, env ...string) *world {
+	t.Helper()
+	w := makeWorld(t, "", "reality")
+	w.env = env
+	t.Cleanup(func() { removeHome(t, w.home) })
+	return &w
 }
 
 // makeWorld makes one below dir, or where temporary files lie. What it has is
@@ -82,6 +95,99 @@ func (w *world) command(args ...string) *exec.Cmd {
 	cmd.Env = append(cmd.Env, w.env...)
 	cmd.Dir = w.root
 	return cmd
+}
+
+// cli runs a command line to its end.
+func (w *world) cli(args ...string) (stdout, stderr string, code int) {
+	w.Helper()
+	return w.finish(w.command(args...))
+}
+
+// finish runs a command to its end.
+func (w *world) finish(cmd *exec.Cmd) (stdout, stderr string, code int) {
+	w.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := runBounded(cmd)
+	return out.String(), errs.String(), exitCode(err)
+}
+
+// runBounded runs a command that nothing may hang: its end is a test's failure, not
+// that of all tests.
+func runBounded(cmd *exec.Cmd) error {
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), worldPatience)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { cmd.Process.Kill() })()
+	err := cmd.Wait()
+	if ctx.Err() != nil {
+		return fmt.Errorf("it does not end: %w", err)
+	}
+	return err
+}
+
+// combined is what a command says on both stdout and stderr.
+func combined(cmd *exec.Cmd) (string, error) {
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := runBounded(cmd)
+	return out.String(), err
+}
+
+// must runs a command line that has to succeed.
+func (w *world) must(args ...string) string {
+	w.Helper()
+	out, errs, code := w.cli(args...)
+	if code != 0 {
+		w.Fatalf("forkbox %q: exit %d\n%.4000s%.4000s\n%s", args, code, out, errs, w.log())
+	}
+	return strings.TrimSpace(out)
+}
+
+// refused runs one that forkbox itself has to refuse, and finds words in what
+// it says.
+func (w *world) refused(words []string, args ...string) string {
+	w.Helper()
+	out, errs, code := w.cli(args...)
+	if code != 125 {
+		w.Fatalf("forkbox %q was not refused: exit %d\n%.4000s%.4000s", args, code, out, errs)
+	}
+	for _, word := range words {
+		if !strings.Contains(errs, word) {
+			w.Errorf("forkbox %q does not say %q, but: %.4000s", args, word, errs)
+		}
+	}
+	return errs
+}
+
+// reads runs a verb with --json and takes its answer apart.
+func (w *world) reads(into any, args ...string) {
+	w.Helper()
+	out := w.must(append(args, "--json")...)
+	if err := json.Unmarshal([]byte(out), into); err != nil {
+		w.Fatalf("forkbox %q --json: %v\n%.4000s", args, err, out)
+	}
+}
+
+// sh runs a script in a box and returns what it printed.
+func (w *world) sh(box, script string) string {
+	w.Helper()
+	return w.must("exec", box, "--", "sh", "-c", script)
+}
+
+// kill ends the daemon that was started on demand as a crash does, and stop as its
+// user does.
+func (w *world) kill() { w.Helper(); kill(w.T, w.home) }
+func (w *world) stop() { w.Helper(); stopDaemon(w.T, w.home) }
+
+// newClient speaks to the daemon that was started on demand.
+func (w *world) newClient() *client.Client {
+	c := client.New(filepath.Join(w.home, "forkbox.sock"))
+	w.Cleanup(c.Close)
+	return c
 }
 
 // forkboxCommand is a forkbox with that home. Every command of a test and every

@@ -53,30 +53,41 @@ func containerPaths(ctx context.Context, s forkbox.Service, uid int) ([]string, 
 }
 
 func (machine) Copy(ctx context.Context, list []forkbox.Service, spec engine.CopySpec) (engine.Copied, error) {
-	options := copying.Options{Put: spec.Put, MaxPause: spec.MaxPause}
-	if len(list) == 1 && list[0].Container != nil {
-		c, err := services.OfContainer(ctx, list[0])
-		if err != nil {
-			return engine.Copied{}, err
+	var own []forkbox.Service
+	var contained services.ContainerCopies
+	for _, s := range list {
+		if s.Container == nil {
+			own = append(own, s)
+		} else if err := contained.Begin(ctx, s, spec.Put); err != nil {
+			return nil, err
 		}
-		t, err := c.Copy(ctx, options)
-		return engine.Copied{Way: t.Way, Paused: t.Paused, Bytes: t.Bytes}, err
 	}
-	sources, err := sourcesOf(ctx, list)
+	sources, err := sourcesOf(ctx, own)
 	if err != nil {
-		return engine.Copied{}, err
+		return nil, err
 	}
-	t, err := copying.Take(ctx, sources, options)
-	return engine.Copied{Way: t.Way, Paused: t.Paused, Bytes: t.Bytes}, err
+	for i := range sources {
+		services.FindOthers(&sources[i])
+	}
+	t, err := copying.Take(ctx, append(sources, contained.Sources()...), copying.Options{Put: contained.Put(spec.Put), MaxPause: spec.MaxPause})
+	if err != nil {
+		return nil, err
+	}
+	copied := engine.Copied{}
+	for path, part := range t.Of {
+		copied[path] = engine.CopiedPart(part)
+	}
+	parts, err := contained.End(ctx, t)
+	for path, part := range parts {
+		copied[path] = engine.CopiedPart(part)
+	}
+	return copied, err
 }
 
 func (machine) Predict(ctx context.Context, list []forkbox.Service, near string) (string, time.Duration, error) {
-	if len(list) == 1 && list[0].Container != nil && len(list[0].Data) == 0 {
-		return copying.Plain, 0, nil // its root filesystem alone
-	}
 	sources, err := sourcesOf(ctx, list)
-	if err != nil {
-		return "", 0, err
+	if err != nil || len(sources) == 0 {
+		return copying.Plain, 0, err // the root filesystem of a container alone
 	}
 	return copying.Predict(ctx, sources, near)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	profiles "runtime/pprof"
+	"strings"
 	"sync"
 	"time"
 
@@ -80,7 +81,7 @@ func (s daemonRoutes) getProfile(w http.ResponseWriter, r *http.Request, _ api.N
 	if who(r).UID != s.uid {
 		return forkbox.Errorf(forkbox.Denied, "profile the daemon", "only the user that it runs as may")
 	}
-	uncheck(w) // what pprof has to say, it says in its own way
+	uncheck(w) // what pprof has to show, it shows in its own way
 	name := r.PathValue("profile")
 	if (name == "profile" || name == "trace") && !s.profiling.TryLock() {
 		return forkbox.Errorf(forkbox.Busy, "profile the daemon", "it is being profiled").Hint("try again when that is done")
@@ -97,7 +98,39 @@ func (s daemonRoutes) getProfile(w http.ResponseWriter, r *http.Request, _ api.N
 			return forkbox.Errorf(forkbox.NotFound, "profile the daemon", "there is no profile %q", name).
 				Hint("there are profile, trace, heap, goroutine and others: go doc runtime/pprof")
 		}
-		pprof.Handler(name).ServeHTTP(w, r)
+		plain := &plainRefusal{ResponseWriter: w}
+		pprof.Handler(name).ServeHTTP(plain, r)
+		return plain.err()
 	}
 	return nil
+}
+
+// plainRefusal keeps back what pprof says against a request, such as that seconds
+// do not go with debug: that is text, and every error of the API is JSON.
+type plainRefusal struct {
+	http.ResponseWriter
+	said    strings.Builder
+	refused bool
+}
+
+func (p *plainRefusal) WriteHeader(status int) {
+	if p.refused = status >= http.StatusBadRequest; !p.refused {
+		p.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (p *plainRefusal) Write(text []byte) (int, error) {
+	if p.refused {
+		return p.said.Write(text)
+	}
+	return p.ResponseWriter.Write(text)
+}
+
+func (p *plainRefusal) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+func (p *plainRefusal) err() error {
+	if !p.refused {
+		return nil
+	}
+	return forkbox.Errorf(forkbox.Invalid, "profile the daemon", "%s", strings.TrimSpace(p.said.String()))
 }

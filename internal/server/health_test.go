@@ -33,6 +33,9 @@ func TestProfiles(t *testing.T) {
 	if status, text := r.raw(t, "GET", "/debug/pprof/goroutine?debug=1", ""); status != http.StatusOK || !strings.Contains(text, "goroutine profile") {
 		t.Errorf("%d %s", status, text)
 	}
+	if status, text := r.raw(t, "GET", "/debug/pprof/heap?debug=2&seconds=4", ""); status != http.StatusBadRequest || !strings.Contains(text, `"code":"invalid"`) {
+		t.Errorf("what pprof refuses is no error of the API: %d %s", status, text)
+	}
 	r = start(t, func(s *Server) { s.uid++ })
 	if status, _ := r.raw(t, "GET", "/debug/pprof/goroutine?debug=1", ""); status != http.StatusForbidden {
 		t.Errorf("another user gets %d", status)

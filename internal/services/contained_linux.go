@@ -218,53 +218,114 @@ func fillAll(argv []string, words map[string]string) ([]string, bool) {
 	return filled, len(filled) == len(argv) && !slices.ContainsFunc(filled, func(arg string) bool { return strings.Contains(arg, "{") })
 }
 
-// Sources are what of it has to be of one moment, with all that runs in it.
-func (c ContainerCopy) Sources() (sources []copying.Source) {
-	for i, pid := range c.container.Processes() {
-		source := copying.Source{Name: c.name, PID: pid}
-		if i == 0 {
-			source.Paths = c.Data()
-		}
-		sources = append(sources, source)
+// Sources are what of it has to be of one moment, with all that runs in it; none
+// where it keeps nothing.
+func (c ContainerCopy) Sources() []copying.Source {
+	if len(c.Data()) == 0 {
+		return nil
+	}
+	return []copying.Source{{Name: c.name, PID: c.container.PID, Others: c.container.Processes()[1:], Paths: c.Data()}}
+}
+
+// ContainerCopies are copies of containers that are made together.
+type ContainerCopies struct{ all []*containerCopy }
+
+// containerCopy is one while it is made.
+type containerCopy struct {
+	ContainerCopy
+	into string // where its base goes
+	root copying.Taken
+}
+
+// Begin copies what of a container is not of a moment: its root filesystem, unless
+// it keeps data there. put says where the copy of a path goes.
+func (cs *ContainerCopies) Begin(ctx context.Context, s forkbox.Service, put func(string) (string, error)) error {
+	of, err := OfContainer(ctx, s)
+	if err != nil {
+		return err
+	}
+	c := &containerCopy{ContainerCopy: of}
+	if c.into, err = put(c.Base); err == nil {
+		err = os.MkdirAll(filepath.Join(c.into, "volumes"), 0o755)
+	}
+	if err == nil {
+		err = c.Spec.Write(c.into)
+	}
+	if err == nil && !c.Written {
+		c.root, err = copying.Take(ctx, []copying.Source{{Name: s.Name, Paths: []string{c.Root}}}, copying.Options{
+			Put: func(string) (string, error) { return contained.Root(c.into), nil },
+		})
+	}
+	cs.all = append(cs.all, c)
+	return err
+}
+
+// Sources are what of all of them has to be of one moment.
+func (cs *ContainerCopies) Sources() (sources []copying.Source) {
+	for _, c := range cs.all {
+		sources = append(sources, c.Sources()...)
 	}
 	return sources
 }
 
-// Copy makes the copy. put says where the copy of a path goes.
-func (c ContainerCopy) Copy(ctx context.Context, o copying.Options) (copying.Taken, error) {
-	put := o.Put
-	base, err := put(c.Base)
-	if err == nil {
-		err = os.MkdirAll(filepath.Join(base, "volumes"), 0o755)
-	}
-	if err != nil {
-		return copying.Taken{}, err
-	}
-	var root copying.Taken
-	if !c.Written {
-		o.Put = func(string) (string, error) { return contained.Root(base), nil }
-		if root, err = copying.Take(ctx, []copying.Source{{Name: c.name, Paths: []string{c.Root}}}, o); err != nil {
-			return copying.Taken{}, err
-		}
-	}
-	if err := c.Spec.Write(base); err != nil || len(c.Data()) == 0 {
-		return root, err
-	}
-	o.Put = func(path string) (string, error) {
-		for _, v := range c.Volumes {
-			if v.From == path {
-				return filepath.Join(base, v.To), nil
+// Put says where the copy of a path goes, which others put elsewhere.
+func (cs *ContainerCopies) Put(otherwise func(string) (string, error)) func(string) (string, error) {
+	return func(path string) (string, error) {
+		for _, c := range cs.all {
+			if to := c.at(path); to != "" {
+				return to, nil
 			}
 		}
-		if path == c.Root {
-			return contained.Root(base), nil
-		}
-		return put(path)
+		return otherwise(path)
 	}
-	taken, err := copying.Take(ctx, c.Sources(), o)
-	taken.Bytes += root.Bytes
-	taken.Files += root.Files
-	return taken, err
+}
+
+// at is where the copy has what is the container's alone.
+func (c *containerCopy) at(path string) string {
+	if c.Written && path == c.Root {
+		return contained.Root(c.into)
+	}
+	for _, v := range c.Volumes {
+		if v.From == path {
+			return filepath.Join(c.into, v.To)
+		}
+	}
+	return ""
+}
+
+// End gives each of them the volumes that another has as well, and says how each
+// base was copied.
+func (cs *ContainerCopies) End(ctx context.Context, t copying.Taken) (map[string]copying.Part, error) {
+	parts := map[string]copying.Part{}
+	for i, c := range cs.all {
+		part := copying.Part{Way: copying.Plain, Bytes: c.root.Bytes}
+		for _, path := range c.Data() {
+			its, ok := t.Of[path]
+			if ok {
+				part = copying.Part{Way: its.Way, Paused: its.Paused, Bytes: part.Bytes + its.Bytes}
+			}
+		}
+		for _, v := range c.Volumes {
+			if err := cs.share(ctx, v.From, c, cs.all[:i]); err != nil {
+				return parts, err
+			}
+		}
+		parts[c.Base] = part
+	}
+	return parts, nil
+}
+
+// share copies a volume from the container that it was copied for.
+func (cs *ContainerCopies) share(ctx context.Context, path string, c *containerCopy, before []*containerCopy) error {
+	for _, other := range before {
+		if from := other.at(path); from != "" {
+			_, err := copying.Take(ctx, []copying.Source{{Name: c.name, Paths: []string{from}}}, copying.Options{
+				Put: func(string) (string, error) { return c.at(path), nil },
+			})
+			return err
+		}
+	}
+	return nil
 }
 
 // afterOf has the services that a container comes after by the names that they

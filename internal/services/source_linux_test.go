@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -228,5 +229,39 @@ func TestSourcesOfRecipes(t *testing.T) {
 	}
 	if _, err := SourceOf(forkbox.Service{Name: "gone", PID: 1 << 30}); forkbox.CodeOf(err) != forkbox.NotFound {
 		t.Error(err)
+	}
+}
+
+// A worker that is no service writes to the database of one: it stands still as
+// well, or the copy would be torn.
+func TestWhoElseWritesStandsStill(t *testing.T) {
+	dir := servicetest.PostgreSQLDir(t)
+	web := servicetest.SQLite(t, dir, "wal")
+	worker := servicetest.SQLiteOf(t, dir, "worker", web.Database())
+	worker.Tell("move\n")
+	s := search(t, 0, func(s forkbox.Service) bool { return s.PID == web.PID })
+	if s == nil {
+		t.Fatal("it is not found")
+	}
+	source, err := SourceOf(*s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	FindOthers(&source)
+	if !slices.Equal(source.Others, []int{worker.PID}) {
+		t.Fatalf("%v write to it as well, and %d does", source.Others, worker.PID)
+	}
+	for i := range 5 {
+		to := t.TempDir()
+		_, err := copying.Take(t.Context(), []copying.Source{source}, copying.Options{
+			Put: func(path string) (string, error) { return filepath.Join(to, filepath.Base(path)), nil }, MaxPause: time.Minute, Way: copying.Delta,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command("sqlite3", filepath.Join(to, "bank.db"), "pragma integrity_check; select sum(balance) from accounts").CombinedOutput()
+		if string(out) != "ok\n0\n" || err != nil {
+			t.Errorf("copy %d: %s %v", i, out, err)
+		}
 	}
 }

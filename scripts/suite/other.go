@@ -114,6 +114,9 @@ func (s *suite) asOther(ctx context.Context, p pkg) (cmd *exec.Cmd, done func(),
 		"env", "-i", "-C", dir)
 	line = append(append(line, env...), p.binary)
 	line = append(line, s.testFlags()...)
+	if p.rel() == program && s.tests == "" && s.as == "" {
+		line = append(line, "-test.skip=^("+strings.Join(indifferent, "|")+")$")
+	}
 	return exec.CommandContext(ctx, line[0], line[1:]...), done, nil
 }
 

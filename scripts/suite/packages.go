@@ -63,6 +63,19 @@ var kernel = []string{
 // program is the package whose tests are of the whole program.
 const program = "cmd/forkbox"
 
+// indifferent are tests of the program that root runs alone: who the user is cannot
+// matter to what they are about, and they take long. What they use of boxes is in
+// tests that both run.
+var indifferent = []string{
+	// How a request travels, once it is known whose it is.
+	"TestScriptsOverTCP", "TestScriptsOverAWebSocket", "TestExecConforms", "TestExecSurvivesLostConnections", "TestManyTerminals",
+	"TestHoldRequests", "TestHoldStreams", "TestHoldTerminals", "TestHoldLoad",
+	// What a race decides, and that it goes on after a crash: it calls the engine's verbs.
+	"TestExamples", "TestRaceOfAHundred", "TestRaceSeed", "TestRaceCrash", "TestRaceCrashAnywhere", "TestRaceProtectsTheCheck",
+	// What a diff or a merge of many files takes of memory.
+	"TestMemoryDoesNotGrowWithTheChanges", "TestMemoryDoesNotGrowWithWhatIsMerged",
+}
+
 // longest are the packages whose tests take longest, the longest first.
 var longest = []string{program, "internal/provider/native", "internal/storage/land", "internal/storage/change", "internal/engine"}
 

@@ -3,9 +3,32 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
+
+// TestIndifferentTestsExist: the list follows the tests that it names.
+func TestIndifferentTestsExist(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", program, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	for _, name := range indifferent {
+		if !strings.Contains(all.String(), "\nfunc "+name+"(t *testing.T) {") {
+			t.Errorf("there is no test %s in %s", name, program)
+		}
+	}
+}
 
 // events are those of a package as test2json writes them.
 func events(lines ...string) *strings.Reader {

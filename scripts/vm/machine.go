@@ -38,7 +38,7 @@ func (m *machine) boot(ctx context.Context, r *results) error {
 		return err
 	}
 	defer events.Close()
-	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", m.arguments()...)
+	cmd := exec.CommandContext(ctx, emulator, m.arguments(m.accelerator(ctx))...)
 	cmd.ExtraFiles = []*os.File{port} // its descriptor 3
 	dieWithUs(cmd)
 	var said strings.Builder
@@ -98,19 +98,40 @@ func (m *machine) next(e plan.Event) (doing string, limit time.Duration) {
 	return "going on to the next run", patience
 }
 
-// arguments are for a machine of the ordinary kind: the small ones that boot
-// faster have no clock that the kernel could trust.
-func (m *machine) arguments() []string {
-	args := []string{
-		"-M", "q35,accel=tcg", "-cpu", "qemu64", "-smp", "2", "-m", "2048",
-		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-kernel", m.kernel, "-initrd", m.initrd,
+// emulator is the program that is the machine.
+const emulator = "qemu-system-x86_64"
+
+// accelerator is what the machine runs on: this machine's processors where they
+// can be lent, and else emulated ones. That there is a /dev/kvm, and that it opens,
+// says little: in some machines that are virtual themselves a guest then hangs at
+// its first instruction. So a kernel is booted that has no root: it panics at once,
+// and with that the emulator ends.
+func (m *machine) accelerator(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, emulator, append(ordinary("kvm"), "-m", "256", "-kernel", m.kernel, "-append", "panic=-1")...)
+	dieWithUs(cmd)
+	if cmd.Run() == nil {
+		return "kvm"
+	}
+	return "tcg"
+}
+
+// ordinary are the arguments for a machine of the ordinary kind: the small ones
+// that boot faster have no clock that the kernel could trust.
+func ordinary(accelerator string) []string {
+	return []string{"-M", "q35,accel=" + accelerator, "-cpu", "qemu64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"}
+}
+
+func (m *machine) arguments(accelerator string) []string {
+	args := append(ordinary(accelerator),
+		"-smp", "2", "-m", "2048", "-kernel", m.kernel, "-initrd", m.initrd,
 		// The emulated processors count in step, which the kernel cannot know.
 		"-append", "console=ttyS0 quiet panic=-1 tsc=reliable",
-		"-serial", "file:" + m.log,
+		"-serial", "file:"+m.log,
 		"-device", "virtio-serial-pci",
 		"-chardev", "file,id=port,path=/dev/fd/3", "-device", "virtserialport,chardev=port",
-	}
+	)
 	for i, file := range m.disks {
 		// The disks are not needed after a crash of this machine.
 		args = append(args,

@@ -62,14 +62,6 @@ func containerPorts(c forkbox.ServiceContainer) string {
 	return strings.Join(all, ",")
 }
 
-// processText is how many there are, and the one that the others come from.
-func processText(s forkbox.Service) string {
-	if s.PID == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%d (pid %d)", s.Processes, s.PID)
-}
-
 func orDash(text string) string {
 	if text == "" {
 		return "-"

@@ -83,6 +83,19 @@ func writeServices(w io.Writer, list []forkbox.Service) {
 	}
 }
 
+// processText is how many there are, the first of them, and the unit of systemd's
+// that it is.
+func processText(s forkbox.Service) string {
+	if s.PID == 0 {
+		return "-" // a container's, elsewhere
+	}
+	text := fmt.Sprintf("%d (pid %d", s.Processes, s.PID)
+	if s.Unit != "" {
+		text += ", " + terminal.Printable(s.Unit)
+	}
+	return text + ")"
+}
+
 // copyText is how a box would get the data.
 func copyText(s forkbox.Service) string {
 	switch {

@@ -42,11 +42,26 @@ type CopySpec struct {
 	MaxPause time.Duration
 }
 
-// Copied is how it was.
-type Copied struct {
+// Copied is how each path was that was put somewhere.
+type Copied map[string]CopiedPart
+
+// CopiedPart is how one was.
+type CopiedPart struct {
 	Way    string
-	Paused time.Duration
+	Paused time.Duration // how long its service stood still
 	Bytes  int64
+}
+
+// of is how the paths of one service were copied.
+func (c Copied) of(paths []string) (sum CopiedPart) {
+	for _, path := range paths {
+		part, ok := c[path]
+		if !ok {
+			continue // it lies in another
+		}
+		sum = CopiedPart{part.Way, part.Paused, sum.Bytes + part.Bytes}
+	}
+	return sum
 }
 
 // Manager is safe for concurrent use.

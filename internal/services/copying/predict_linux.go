@@ -21,6 +21,7 @@ const (
 	perLooked       = 20 * time.Microsecond
 	perProcess      = 2 * time.Millisecond
 	toStop          = 30 * time.Millisecond
+	toSnapshot      = 60 * time.Millisecond // after the filesystem was synced
 )
 
 // recently is how long ago a file was written to that will be again.
@@ -41,6 +42,16 @@ func Predict(ctx context.Context, sources []Source, near string) (way string, pa
 	t.items = itemsOf(sources)
 	for i := range t.items {
 		t.items[i].to = filepath.Join(near, "copy")
+	}
+	if s, ok := onlyOnline(sources); ok && s.Online.Memory {
+		return Engine, 0, nil
+	}
+	t.MaxPause = time.Hour // whatever it takes
+	if t.snapable() == nil {
+		if t.durable() {
+			return Snapshot, 0, nil
+		}
+		return Snapshot, toSnapshot, nil
 	}
 	sharable := t.sharable() == nil
 	if _, ok := onlyOnline(sources); ok && !sharable {

@@ -103,8 +103,7 @@ func sampleOf(path string) (*os.File, error) {
 func (t *taking) tooLong(pause time.Duration) error {
 	allowed := "it may not be stopped at all"
 	if t.MaxPause > 0 {
-		allowed = "it may for " + t.MaxPause.String()
+		allowed = "it may for " + round(t.MaxPause).String()
 	}
-	return forkbox.Errorf(forkbox.Busy, opTake, "%s would stand still for about %s, and %s", t.names(), round(pause), allowed).
-		Hint("allow it with `--pause %s`", longer(pause))
+	return t.advise(forkbox.Errorf(forkbox.Busy, opTake, "%s would stand still for about %s, and %s", t.names(), round(pause), allowed), longer(pause))
 }
