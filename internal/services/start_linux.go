@@ -39,6 +39,9 @@ func startOf(ctx context.Context, s forkbox.Service, env func([]string) []string
 	if err != nil {
 		return forkbox.ServiceStart{}, err
 	}
+	if s.Container != nil {
+		return startOfContainer(ctx, s, known, env)
+	}
 	how := starting{Patience: patience}
 	if r := named(known, s.Recipe); r != nil {
 		how = r.Start
@@ -110,7 +113,12 @@ func (h starting) argv(s forkbox.Service, words map[string]string) []string {
 		// The name alone, or a path from a directory that is not known.
 		argv[0] = filepath.Join(words["bindir"], filepath.Base(argv[0]))
 	}
-	argv = append(argv, fill(h.Add, words)...)
+	return append(argv, h.added(words, s.Data)...)
+}
+
+// added are the arguments that keep a copy from acting for the service.
+func (h starting) added(words map[string]string, data []forkbox.ServiceData) []string {
+	argv := fill(h.Add, words)
 	version, _ := strconv.Atoi(words["version"])
 	for from, more := range h.Since {
 		if version >= from {
@@ -118,7 +126,7 @@ func (h starting) argv(s forkbox.Service, words map[string]string) []string {
 		}
 	}
 	for name, more := range h.When {
-		if slices.ContainsFunc(s.Data, func(d forkbox.ServiceData) bool { return filepath.Base(d.Path) == name }) {
+		if slices.ContainsFunc(data, func(d forkbox.ServiceData) bool { return filepath.Base(d.Path) == name }) {
 			argv = append(argv, more...)
 		}
 	}

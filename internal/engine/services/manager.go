@@ -18,15 +18,16 @@ import (
 
 // Machine knows the services of this machine.
 type Machine interface {
-	// Find lists those of a user, or of all for root.
-	Find(ctx context.Context, uid int) ([]forkbox.Service, error)
+	// Find lists those of a user, or of all for root, and the containers that the
+	// user may know of. The notes say what could not be found out.
+	Find(ctx context.Context, who forkbox.Owner) (found []forkbox.Service, notes []string, err error)
 	// StartOf says how a copy of one is started. env takes credentials out of its
 	// environment.
 	StartOf(ctx context.Context, s forkbox.Service, env func([]string) []string) (forkbox.ServiceStart, error)
 	// Paths are where a service keeps its data: what Copy copies. What is not of
 	// the caller, other than root, is refused: where links of a process lead is for
 	// its user to choose.
-	Paths(s forkbox.Service, uid int) ([]string, error)
+	Paths(ctx context.Context, s forkbox.Service, uid int) ([]string, error)
 	// Copy copies the data of services as it is at one moment. It fails rather
 	// than have one stand still for longer than it may.
 	Copy(ctx context.Context, list []forkbox.Service, spec CopySpec) (Copied, error)

@@ -62,7 +62,7 @@ func (m *Manager) provide(ctx context.Context, who forkbox.Owner, names []string
 	if err := m.needMachine(op); err != nil {
 		return nil, nil, err
 	}
-	found, err := m.machine.Find(ctx, who.UID)
+	found, _, err := m.machine.Find(ctx, who)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,6 +91,9 @@ func (m *Manager) copiesOf(ctx context.Context, who forkbox.Owner, chosen []fork
 		if list[i], err = m.prepare(ctx, who, s); err != nil {
 			return nil, nil, err
 		}
+		if err = collide(list[:i], list[i]); err != nil {
+			return nil, nil, err
+		}
 	}
 	release, err = m.stillsOf(ctx, who, list, known, pause, stale)
 	if err != nil {
@@ -102,6 +105,20 @@ func (m *Manager) copiesOf(ctx context.Context, who forkbox.Owner, chosen []fork
 	return copies, release, nil
 }
 
+// collide says why a service cannot be in a box with others: in containers they
+// have networks of their own, and in the box they have one.
+func collide(others []*wanted, w *wanted) error {
+	for _, other := range others {
+		for _, port := range w.copy.Ports {
+			if slices.Contains(other.copy.Ports, port) && (w.service.Container != nil || other.service.Container != nil) {
+				return forkbox.Errorf(forkbox.Conflict, "copy the service "+w.service.Name, "in a box it and %s would both listen on port %d", other.service.Name, port).
+					Hint("take one of them, or have one listen on another port in its container")
+			}
+		}
+	}
+	return nil
+}
+
 // prepare describes one service as a box will have it, but for its data.
 func (m *Manager) prepare(ctx context.Context, who forkbox.Owner, s forkbox.Service) (*wanted, error) {
 	start, err := m.machine.StartOf(ctx, s, func(env []string) []string {
@@ -111,8 +128,11 @@ func (m *Manager) prepare(ctx context.Context, who forkbox.Owner, s forkbox.Serv
 	if err != nil {
 		return nil, err
 	}
-	c := forkbox.BoxService{Name: s.Name, Recipe: s.Recipe, Ports: s.Ports, Sockets: s.Sockets, Start: start}
-	c.Data, err = m.machine.Paths(s, who.UID)
+	c := forkbox.BoxService{Name: s.Name, Recipe: s.Recipe, Ports: s.PortsInBox(), Sockets: s.Sockets, Start: start}
+	if s.Container != nil {
+		c.After, c.Hosts = s.Container.After, s.Container.Hosts
+	}
+	c.Data, err = m.machine.Paths(ctx, s, who.UID)
 	return &wanted{service: s, copy: c}, err
 }
 
@@ -157,7 +177,7 @@ func choose(op string, found []forkbox.Service, names []string) (chosen []forkbo
 				Hint("%s", namesOf(found))
 		}
 		for _, s := range matches {
-			if !slices.ContainsFunc(chosen, func(c forkbox.Service) bool { return c.PID == s.PID }) {
+			if !slices.ContainsFunc(chosen, func(c forkbox.Service) bool { return c.PID == s.PID && c.Name == s.Name }) {
 				chosen = append(chosen, s)
 			}
 		}
@@ -165,8 +185,8 @@ func choose(op string, found []forkbox.Service, names []string) (chosen []forkbo
 	return chosen, nil
 }
 
-// goesBy says whether a service is meant: by its name, that of its recipe, a port,
-// or a directory of its data; db is any database.
+// goesBy says whether a service is meant: by its name, that of its recipe or of the
+// project that it belongs to, a port, or a directory of its data; db is any database.
 func goesBy(s forkbox.Service, name string) bool {
 	port, err := strconv.Atoi(name)
 	switch {
@@ -177,9 +197,9 @@ func goesBy(s forkbox.Service, name string) bool {
 	case strings.HasPrefix(name, "/"):
 		return slices.ContainsFunc(s.Data, func(d forkbox.ServiceData) bool { return d.Path == name })
 	case name == "db":
-		return s.Recipe == "postgresql" || s.Recipe == "mariadb"
+		return s.Recipe == "postgresql" || s.Recipe == "mariadb" || s.Name == name
 	}
-	return s.Name == name || s.Recipe == name
+	return s.Name == name || s.Recipe == name || s.Container != nil && name == s.Container.Project
 }
 
 func namesOf(found []forkbox.Service) string {

@@ -202,14 +202,18 @@ func final(err error) error {
 func notes(errs []error) string {
 	var all []string
 	for _, err := range errs {
-		var e *forkbox.Error
-		if errors.As(err, &e) {
-			all = append(all, e.Why)
-		} else {
-			all = append(all, err.Error())
-		}
+		all = append(all, Why(err))
 	}
 	return strings.Join(all, "; ")
+}
+
+// Why is the reason alone, without what could not be done for it.
+func Why(err error) string {
+	var e *forkbox.Error
+	if errors.As(err, &e) {
+		return e.Why
+	}
+	return err.Error()
 }
 
 // begin finds out where all goes. What lies in another path is copied with it.
@@ -442,7 +446,7 @@ func (t *taking) names() string {
 			all = append(all, s.Name)
 		}
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(slices.Compact(all), ", ") // a container is several sources
 }
 
 // longer is a pause with room for more than was expected.
