@@ -161,7 +161,7 @@ func TestDeadHostDoesNotTakeAllPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(20 * time.Second))
+		conn.SetDeadline(time.Now().Add(5 * time.Minute))
 		io.WriteString(conn, "x\n")
 		if _, err := io.ReadFull(conn, []byte("xx")); err != nil {
 			t.Error(err)

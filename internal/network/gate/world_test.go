@@ -331,7 +331,7 @@ func (f *fixture) ask(network, server string, q *dns.Msg) *dns.Msg {
 		f.t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	m, err := exchange(conn, network, q)
 	if err != nil {
 		f.t.Fatal(err)
