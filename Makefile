@@ -10,7 +10,7 @@ export CGO_ENABLED = 0
 # once, and once for all checkouts.
 export GOFLAGS = -trimpath
 
-.PHONY: help build demo recording test test-all test-fast soak hold test-vm lint check bench bench-record bench-compare release install clean deps man
+.PHONY: help build demo recording test test-all test-fast soak hold services test-vm lint check bench bench-record bench-compare release install clean deps man
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -38,11 +38,15 @@ test-fast: ## what needs neither root nor much time, for between two edits
 	go run ./scripts/suite -fast
 
 SOAK ?= 5000
-soak: build ## random histories of boxes, landings and edits, and where every line went: SOAK=5000 SOAK_SEED=1
-	SOAK=$(SOAK) go test ./cmd/forkbox -run '^TestSoakNothingIsLost$$' -count=1 -timeout 0 -v
+SOAK_BESIDE ?= 6
+soak: build ## random histories of boxes, landings and edits, and where every line went: SOAK=5000 SOAK_SEED=1; faster with TMPDIR in memory
+	SOAK=$(SOAK) go test ./cmd/forkbox -run '^TestSoakNothingIsLost$$' -count=1 -timeout 0 -parallel $(SOAK_BESIDE) -v
 
 hold: build ## the long forms of what holds the API: attacks, streams, terminals, kill -9, load; some ten minutes
 	HOLD=long go test ./cmd/forkbox -run '^(TestHold|TestPromise8FilesStayInTheBox)' -parallel 1 -count=1 -timeout 0 -v
+
+services: deps build ## copies of services under load, each way and each engine twenty times; some half an hour
+	SERVICES=long go test ./cmd/forkbox -run '^TestServicesAreConsistent$$' -count=1 -timeout 0 -v
 
 test-vm: deps ## what needs control groups of version 2 and project quotas, in a machine that is booted for it
 	go build -o bin/test-vm ./scripts/vm

@@ -32,6 +32,58 @@ type Service struct {
 	// copied first.
 	Still *time.Time `json:"still,omitempty"`
 	Note  string     `json:"note,omitempty"` // what could not be told, and why
+	// Container is what it runs in, nil if it is the machine's own. One without an
+	// ID is a container's of which no more is known.
+	Container *ServiceContainer `json:"container,omitempty"`
+}
+
+// ServiceContainer is a container, as its engine tells of it.
+type ServiceContainer struct {
+	ID      string `json:"id,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Image   string `json:"image,omitempty"`
+	Engine  string `json:"engine,omitempty"` // the socket that the engine answers on
+	Project string `json:"project,omitempty"`
+	Service string `json:"service,omitempty"` // what the project calls it
+	// Ports are those of TCP that lead into it, and those that its image says it
+	// listens on, which only its project reaches.
+	Ports []ContainerPort `json:"ports,omitempty"`
+	// HostNetwork says that it has the network of the machine.
+	HostNetwork bool             `json:"host_network,omitempty"`
+	Mounts      []ContainerMount `json:"mounts,omitempty"`
+	// Hosts are the names by which it and its project's others are known there.
+	Hosts []string `json:"hosts,omitempty"`
+	// After are services that have to be ready before it, as [Service.Name].
+	After []string `json:"after,omitempty"`
+}
+
+// ContainerPort is a port that a container listens on.
+type ContainerPort struct {
+	Host  int `json:"host,omitempty"` // that leads to it on the machine; 0: none
+	Inner int `json:"inner"`
+}
+
+// ContainerMount is what a container sees at a path that is not its own.
+type ContainerMount struct {
+	Kind     string `json:"kind"` // volume, bind, tmpfs
+	Name     string `json:"name,omitempty"`
+	Source   string `json:"source,omitempty"` // on the machine
+	Target   string `json:"target"`
+	Writable bool   `json:"writable,omitempty"`
+}
+
+// PortsInBox are those that a copy of the service listens on in a box. A copy of a
+// container has no network of its own there: it is reached at the ports that the
+// machine has for it, and at its own.
+func (s Service) PortsInBox() (ports []int) {
+	ports = slices.Clone(s.Ports)
+	if s.Container != nil {
+		for _, p := range s.Container.Ports {
+			ports = append(ports, p.Inner)
+		}
+	}
+	slices.Sort(ports)
+	return slices.Compact(ports)
 }
 
 // ServiceData is a file or a directory of a service.
@@ -89,6 +141,9 @@ type BoxService struct {
 	Ports   []int   `json:"ports"`
 	Data    Strings `json:"data,omitempty"`    // directories and files that are the copy's own, and never land
 	Sockets Strings `json:"sockets,omitempty"` // unix sockets that it makes
+	// Hosts are names that lead to it in the box: those that containers call each
+	// other by.
+	Hosts Strings `json:"hosts,omitempty"`
 	// Still is what the copy began with, if the service keeps data.
 	Still  string     `json:"still,omitempty"`
 	Taken  *time.Time `json:"taken,omitempty"`
@@ -115,6 +170,15 @@ func (b Box) ServiceData() (paths []string) {
 		}
 	}
 	return paths
+}
+
+// ServiceHosts are the names that lead to services of the box, each once.
+func (b Box) ServiceHosts() (names []string) {
+	for _, s := range b.Services {
+		names = append(names, s.Hosts...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // StillLayers are the layers that a box lies over for its services, below its own.

@@ -9,6 +9,7 @@ import (
 // ServiceList is what listens on the daemon's machine.
 type ServiceList struct {
 	Services []forkbox.Service `json:"services"`
+	Notes    []string          `json:"notes,omitempty"` // what could not be found out, and why
 }
 
 // RefreshRequest says which services' data is to be taken anew, and for how long

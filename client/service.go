@@ -9,9 +9,8 @@ import (
 )
 
 // Services is what listens on the daemon's machine, as far as the caller may know.
-func (c *Client) Services(ctx context.Context) ([]forkbox.Service, error) {
-	list, err := do(ctx, c.link, "look for services", api.ListServices, api.None{}, nil)
-	return list.Services, err
+func (c *Client) Services(ctx context.Context) (api.ServiceList, error) {
+	return do(ctx, c.link, "look for services", api.ListServices, api.None{}, nil)
 }
 
 // RefreshServices takes the data of services anew, for the boxes to come. A nil

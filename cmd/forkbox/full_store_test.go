@@ -120,6 +120,15 @@ func (w *landWorld) room() int64 {
 	return int64(st.Bfree) * st.Bsize
 }
 
+// ownMountsLimit is how long such a test may take: as long as it likes in its long
+// form.
+func ownMountsLimit() string {
+	if os.Getenv(longServicesVar) != "" {
+		return "0"
+	}
+	return "10m"
+}
+
 // inMountsOfItsOwn runs a test in a process with a mount namespace: a process that
 // makes one meanwhile, as every box does, would keep a disk alive that is mounted
 // in the one they share, and this way nothing is left even if the test is killed.
@@ -132,7 +141,7 @@ func inMountsOfItsOwn(t *testing.T, do func(t *testing.T)) {
 	}
 	needsRoot(t, "only root can mount a disk")
 	pattern := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run="+pattern, "-test.v", "-test.timeout=10m")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run="+pattern, "-test.v", "-test.timeout="+ownMountsLimit())
 	cmd.Env = append(os.Environ(), here+"=yes")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS} // Go makes them private
 	out, err := cmd.CombinedOutput()

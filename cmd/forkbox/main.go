@@ -34,6 +34,9 @@ func run(args ...string) int {
 			return runHolder()
 		}
 	}
+	if len(args) > 1 && args[1] == containerName {
+		return runContainer(args[2:])
+	}
 	return cli.Run(context.Background(), release, args)
 }
 
@@ -43,3 +46,6 @@ const initName = "forkbox-init" // boxinit.InitName
 
 // holderName is what the daemon calls it when it is to stop services for a moment.
 const holderName = "forkbox-freeze" // copying.HolderName
+
+// containerName is the word by which a box has it run the copy of a container.
+const containerName = "forkbox-container" // contained.Name

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/forkbox/forkbox/internal/provider/native/boxinit"
+	"github.com/forkbox/forkbox/internal/services/containers/contained"
 	"github.com/forkbox/forkbox/internal/services/copying"
 )
 
@@ -10,3 +11,6 @@ func runInit() int { return boxinit.Init() }
 
 // runHolder stops services, and lets them go on.
 func runHolder() int { return copying.RunHolder() }
+
+// runContainer runs the copy of a container in a box.
+func runContainer(args []string) int { return contained.Run(args) }

@@ -61,7 +61,7 @@ func TestPromise8RacesOfOtherUsers(t *testing.T) {
 }
 
 // theirs is forkbox run by nobody, with the daemon of root's.
-func (w *raceWorld) theirs(args ...string) (out, said string, code int) {
+func (w *world) theirs(args ...string) (out, said string, code int) {
 	w.Helper()
 	program := w.file("forkbox")
 	if _, err := os.Stat(program); err != nil {

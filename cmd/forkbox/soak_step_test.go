@@ -28,6 +28,7 @@ var edits = map[string]string{
 	"make":    `echo "$2" >"$1"`,
 	"mkdir":   `mkdir "$1"`,
 	"rm":      `rm -rf "$1"`,
+	"renew":   `rm -rf "$1" && mkdir "$1" && echo "$2" >"$1/r"`,
 	"mv":      `mv -T "$1" "$2"`,
 	"link":    `ln "$1" "$2"`,
 	"symlink": `rm -rf "$1" && ln -s "$2" "$1"`,
@@ -53,7 +54,7 @@ func (a *author) line() string {
 func (a *author) edit(v view) string {
 	files, dirs := v.paths("f"), append(v.paths("d"), ".")
 	for {
-		switch what := a.IntN(22); {
+		switch what := a.IntN(23); {
 		case what < 5 && len(files) > 0:
 			return fmt.Sprint("append ", a.any(files), " ", a.line())
 		case what < 9 && len(files) > 0:
@@ -77,6 +78,8 @@ func (a *author) edit(v view) string {
 			return fmt.Sprint("link ", a.any(files), " ", a.free(v, a.any(dirs)))
 		case what < 21 && len(files) > 2:
 			return fmt.Sprint("symlink ", a.any(files), " ", a.any(files))
+		case what < 22 && len(dirs) > 2:
+			return fmt.Sprint("renew ", dirs[a.IntN(len(dirs)-1)], " ", a.line())
 		case len(dirs) > 1:
 			return fmt.Sprint("chmod ", dirs[a.IntN(len(dirs)-1)], " ", a.any([]string{"755", "700", "711"}))
 		}
@@ -103,10 +106,12 @@ func (a *author) step(s *soak) string {
 	box := s.boxes[b]
 	switch what := a.IntN(100); {
 	case what < 36:
+		s.refresh(b)
 		return "box " + b + " " + a.edit(box.view)
 	case what < 48:
 		return "real " + a.edit(s.real)
 	case what < 62:
+		s.refresh(b)
 		return a.beside(a.landing(b, box))
 	case what < 70 && len(s.receipts) > 0:
 		return a.beside(fmt.Sprint("undo ", a.IntN(len(s.receipts))))
@@ -122,8 +127,12 @@ func (a *author) step(s *soak) string {
 		return "snapshot " + b
 	case what < 91 && len(box.snapshots) > 0:
 		return "rollback " + b
-	case what < 94 && len(box.view) > 0:
-		return "discard " + b + " " + a.any(append(box.view.paths("f"), box.view.paths("d")...))
+	case what < 94:
+		s.refresh(b)
+		if p := append(box.view.paths("f"), box.view.paths("d")...); len(p) > 0 {
+			return "discard " + b + " " + a.any(p)
+		}
+		return "gc"
 	case what < 96 && len(names) > 1:
 		return "rm " + b
 	case what < 98:

@@ -119,6 +119,7 @@ type soak struct {
 	given     lines // what reality had to give up, as a step insisted
 	linked    bool  // there are hard links
 	edited    bool  // an editor was at work: what is a conflict is not known
+	seldom    bool  // boxes are looked at only when a step is about them
 	history   []string
 	born      int
 
@@ -128,6 +129,7 @@ type soak struct {
 // soakBox is what the model knows of a box.
 type soakBox struct {
 	view      view
+	stale     bool  // the view is of before the last steps
 	own       lines // what it wrote and did not delete
 	removed   lines // what it saw and deleted
 	base      view  // reality at the fork, or at the last sync or landing
@@ -181,11 +183,15 @@ func (s *soak) sh(dir, script string, args ...string) {
 // play makes and plays a history.
 func (s *soak) play(seed uint64, steps int) {
 	a := &author{Rand: rand.New(rand.NewPCG(seed, seed)), calm: os.Getenv(soakVar) == ""}
+	if a.IntN(4) > 0 {
+		s.take("seldom")
+	}
 	for range steps {
 		if s.take(a.step(s)); s.Failed() {
 			return
 		}
 	}
+	s.take("look")
 }
 
 // take plays a step and checks everything.
@@ -197,16 +203,43 @@ func (s *soak) take(step string) {
 		}
 	}()
 	f := fields(step)
-	s.perform(f)
-	s.see(s.concerned(f)...)
-	for _, name := range s.names() {
-		s.checkOwn(step, name)
+	for _, name := range s.named(f) {
+		s.refresh(name)
 	}
+	s.perform(f)
+	s.see()
+	for _, name := range s.concerned(f) {
+		if s.boxes[name].stale = true; !s.seldom {
+			s.refresh(name)
+		}
+	}
+}
+
+// refresh looks at a box whose view is stale, and for what it wrote. That it is
+// done before the next step that is about the box finds the same as after each
+// step, but later. A step names who is looked at, so that the history can be
+// played again.
+func (s *soak) refresh(name string) {
+	s.Helper()
+	box := s.boxes[name]
+	if box == nil || !box.stale {
+		return
+	}
+	box.view, box.stale = s.look(name), false
+	s.checkOwn(name)
+}
+
+// named are the boxes whose views a step is checked with.
+func (s *soak) named(f []string) []string {
+	if slices.Contains(f, "undo") || slices.Contains(f, "look") {
+		return s.names()
+	}
+	return slices.DeleteFunc(slices.Clone(f), func(word string) bool { return s.boxes[word] == nil })
 }
 
 // checkOwn looks for what a box wrote. What reality did below a running overlay
 // may confuse that, but not the next one.
-func (s *soak) checkOwn(step, name string) {
+func (s *soak) checkOwn(name string) {
 	box := s.boxes[name]
 	if len(box.own.without(box.view.lines())) == 0 {
 		return
@@ -214,7 +247,7 @@ func (s *soak) checkOwn(step, name string) {
 	s.fb("stop", name)
 	box.view = s.look(name)
 	if lost := box.own.without(box.view.lines()); len(lost) > 0 {
-		s.Errorf("%s: LOST in the box %s, which wrote it: %s", step, name, lost)
+		s.Errorf("LOST in the box %s, which wrote it: %s", name, lost)
 	}
 }
 
@@ -222,7 +255,7 @@ func (s *soak) checkOwn(step, name string) {
 // another do so, the next step that concerns all of them tells.
 func (s *soak) concerned(f []string) []string {
 	switch f[0] {
-	case "box":
+	case "box", "diff", "stop", "look", "seldom":
 		return nil // it was looked at
 	case "new", "snapshot", "rollback", "discard":
 		return f[1:2]
@@ -232,13 +265,10 @@ func (s *soak) concerned(f []string) []string {
 	return s.names()
 }
 
-// see looks at reality and at some boxes.
-func (s *soak) see(names ...string) {
+// see looks at reality.
+func (s *soak) see() {
 	s.Helper()
 	s.real = s.viewNow()
-	for _, name := range names {
-		s.boxes[name].view = s.look(name)
-	}
 }
 
 func (s *soak) look(name string) view {
@@ -259,6 +289,9 @@ func (s *soak) newName() string { return fmt.Sprint("b", s.born+1) }
 
 func (s *soak) perform(f []string) {
 	switch f[0] {
+	case "seldom": // is a step, so that the history can be played again
+		s.seldom = true
+	case "look":
 	case "real":
 		s.editReality(f[1:])
 	case "box":
@@ -347,17 +380,13 @@ func (s *soak) rest(but string) {
 func (s *soak) editBox(name string, f []string) {
 	s.linked = s.linked || f[0] == "link"
 	box := s.boxes[name]
-	before := box.view
-	argv := append([]string{"sh", "-c", edits[f[0]], "sh"}, f[1:]...)
-	out, err := s.command(append([]string{"exec", name, "--"}, argv...)...).CombinedOutput()
-	if err != nil && strings.Contains(string(out), "Stale file handle") {
+	before, now := box.view, s.edit(name, f)
+	if now == nil {
 		s.fb("stop", name) // see checkOwn
 		before = s.look(name)
-		s.in(name, argv...)
-	} else if err != nil {
-		s.Fatalf("%q in %s: %v\n%s", f, name, err, out)
+		s.in(name, append([]string{"sh", "-c", edits[f[0]], "sh"}, f[1:]...)...)
+		now = s.look(name)
 	}
-	now := s.look(name)
 	for _, p := range differing(before, now) {
 		box.touched[p] = true
 		if !s.linked && !slices.ContainsFunc(f[1:], func(arg string) bool { return related(arg, p) }) {
@@ -368,13 +397,32 @@ func (s *soak) editBox(name string, f []string) {
 		box.touched[f[1]] = true // with no difference in the view
 	}
 	box.view = now
-	if f[0] == "rm" {
+	if f[0] == "rm" || f[0] == "renew" {
 		s.giveUp(box, before, f[1])
 	}
 	box.own.add(now.lines().without(before.lines()))
 	box.own.keep(now.lines())
 	box.removed.add(before.lines().without(now.lines()))
 	box.removed.drop(now.lines())
+}
+
+// edit returns what the box shows then; nil where its mounts are stale.
+func (s *soak) edit(name string, f []string) view {
+	s.Helper()
+	out, code := s.editAndShow(name, edits[f[0]], f[1:]...)
+	switch {
+	case code == 0:
+		now, err := parseView(string(out))
+		s.ok(err)
+		return now
+	case code == editFailed && !strings.Contains(string(out), "Stale file handle"):
+		s.Fatalf("%q in %s: %s", f, name, out)
+	case code == editFailed:
+		return nil
+	case code == -1:
+		s.Fatalf("%q in %s: the daemon has not done it\n%s", f, name, s.log())
+	}
+	return s.look(name)
 }
 
 // giveUp notes that a box gave up what it showed at a path: what still shows of it
@@ -422,23 +470,49 @@ func (s *soak) sync(box *soakBox, name string) {
 			box.own.drop(r.removed.without(now.lines())) // or another box did
 		}
 	}
-	box.undecided, box.synced = err != nil, s.real.lines()
-	if err != nil {
+	conflicts := s.inConflict(err, out.Bytes())
+	box.undecided, box.synced = len(conflicts) > 0, s.real.lines()
+	if box.undecided {
 		box.told = s.real.lines()
-		var result forkbox.SyncResult
-		s.ok(json.Unmarshal(out.Bytes(), &result))
-		for _, item := range append(result.Conflicts, result.Unseen...) {
-			rel, err := filepath.Rel(s.ws, item.Path)
-			s.ok(err)
-			box.own.drop(s.real.at([]string{rel}).without(now.lines())) // it landed, and is where reality moved it
-		}
 	}
-	if err == nil {
+	for rel, item := range conflicts {
+		box.own.drop(s.real.at([]string{rel}).without(now.lines())) // it landed, and is where reality moved it
+		s.doubtSync(box, name, item, rel)
+	}
+	if !box.undecided {
 		if missed := s.real.lines().without(now.lines(), box.removed, box.told); len(missed) > 0 {
 			s.Errorf("sync %s: it succeeded and these lines of reality are not in the box: %s\n%s", name, missed, &out)
 		}
 		box.base = s.real
 	}
+}
+
+// inConflict are the paths of the workspace that a sync names. Without root it may
+// name others: directories in which tests beside this one mount something.
+func (s *soak) inConflict(refused error, out []byte) map[string]forkbox.Caution {
+	all := map[string]forkbox.Caution{}
+	if refused == nil {
+		return all
+	}
+	var result forkbox.SyncResult
+	s.ok(json.Unmarshal(out, &result))
+	for _, item := range append(result.Conflicts, result.Unseen...) {
+		rel, err := filepath.Rel(s.ws, item.Path)
+		if s.ok(err); !strings.HasPrefix(rel, "../") {
+			all[rel] = item
+		}
+	}
+	return all
+}
+
+// doubtSync counts a conflict that a sync names where the box did nothing since it
+// landed, or was synced, to what it names.
+func (s *soak) doubtSync(box *soakBox, name string, item forkbox.Caution, rel string) {
+	if s.edited || slices.ContainsFunc(slices.Collect(maps.Keys(box.touched)), func(p string) bool { return related(p, rel) }) {
+		return
+	}
+	s.needless++
+	s.Logf("in conflict without one: sync %s: %v\n%s", name, item, strings.Join(s.history, "\n"))
 }
 
 // same expects reality not to have changed.

@@ -49,6 +49,8 @@ func (c *Call) Close() error {
 
 func (c *Call) say(doc any) error {
 	_ = c.conn.SetWriteDeadline(time.Now().Add(patience))
+	// A body may take as long as it likes: that the agent lives is heard from it.
+	defer c.conn.SetWriteDeadline(time.Time{})
 	return c.lost(c.frames.Say(Message, doc))
 }
 

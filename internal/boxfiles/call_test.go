@@ -5,8 +5,11 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -99,6 +102,69 @@ func TestABodyThatBreaksOffIsNoEnd(t *testing.T) {
 	if <-ended {
 		t.Error("the agent was told that it was all")
 	}
+}
+
+// TestABodyMayTakeLong: however long after its request a body comes, all of it is
+// sent.
+func TestABodyMayTakeLong(t *testing.T) {
+	t.Parallel()
+	got := make(chan string, 1)
+	agent := liar(t, func(f *Frames) {
+		_ = f.Say(Message, Info{})
+		var text []byte
+		for {
+			kind, piece, err := f.Next()
+			if err != nil || kind == End {
+				got <- string(text)
+				_ = f.Say(End, Outcome{})
+				return
+			}
+			text = append(text, piece...)
+		}
+	})
+	conn := &ageing{Conn: agent}
+	body := io.MultiReader(strings.NewReader("early, "), passing{conn}, strings.NewReader("late"))
+	if _, err := Send(t.Context(), conn, "write", Request{}, body); err != nil {
+		t.Error(err)
+	}
+	if text := <-got; text != "early, late" {
+		t.Errorf("the agent got %q", text)
+	}
+}
+
+// ageing is a connection for which all the time that a deadline leaves can pass at once.
+type ageing struct {
+	net.Conn
+	mu            sync.Mutex
+	bounded, late bool
+}
+
+func (c *ageing) SetWriteDeadline(at time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bounded = !at.IsZero()
+	return nil
+}
+
+func (c *ageing) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	over := c.bounded && c.late
+	c.mu.Unlock()
+	if over {
+		c.Conn.Close() // an agent that hears nothing more ends
+		return 0, os.ErrDeadlineExceeded
+	}
+	return c.Conn.Write(p)
+}
+
+// passing is the part of a body in which time passes and nothing comes.
+type passing struct{ *ageing }
+
+func (p passing) Read([]byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.late = true
+	return 0, io.EOF
 }
 
 type brokenReader struct{}

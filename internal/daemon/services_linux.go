@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,15 +16,18 @@ import (
 // machine has the engine know the services of this machine.
 type machine struct{}
 
-func (machine) Find(ctx context.Context, uid int) ([]forkbox.Service, error) {
-	return services.Find(ctx, uid)
+func (machine) Find(ctx context.Context, who forkbox.Owner) ([]forkbox.Service, []string, error) {
+	return services.Find(ctx, who)
 }
 
 func (machine) StartOf(ctx context.Context, s forkbox.Service, env func([]string) []string) (forkbox.ServiceStart, error) {
 	return services.StartOf(ctx, s, env)
 }
 
-func (machine) Paths(s forkbox.Service, uid int) ([]string, error) {
+func (machine) Paths(ctx context.Context, s forkbox.Service, uid int) ([]string, error) {
+	if s.Container != nil {
+		return containerPaths(ctx, s, uid)
+	}
 	source, err := services.SourceOf(s)
 	if err != nil || uid == 0 {
 		return source.Paths, err
@@ -37,25 +41,67 @@ func (machine) Paths(s forkbox.Service, uid int) ([]string, error) {
 	return source.Paths, nil
 }
 
-func (machine) Copy(ctx context.Context, list []forkbox.Service, spec engine.CopySpec) (engine.Copied, error) {
-	sources, err := sourcesOf(list)
-	if err != nil {
-		return engine.Copied{}, err
+// containerPaths are root's alone to have: a copy of a container has users of its
+// own, and takes a root in the box to be put together.
+func containerPaths(ctx context.Context, s forkbox.Service, uid int) ([]string, error) {
+	if uid != 0 || os.Geteuid() != 0 {
+		return nil, forkbox.Errorf(forkbox.Denied, "copy the service "+s.Name, "it is in a container, and a copy of that takes a box of root's").
+			Hint("sudo forkbox new --with %s", s.Name)
 	}
-	t, err := copying.Take(ctx, sources, copying.Options{Put: spec.Put, MaxPause: spec.MaxPause})
-	return engine.Copied{Way: t.Way, Paused: t.Paused, Bytes: t.Bytes}, err
+	c, err := services.OfContainer(ctx, s)
+	return c.Paths(), err
+}
+
+func (machine) Copy(ctx context.Context, list []forkbox.Service, spec engine.CopySpec) (engine.Copied, error) {
+	var own []forkbox.Service
+	var contained services.ContainerCopies
+	for _, s := range list {
+		if s.Container == nil {
+			own = append(own, s)
+		} else if err := contained.Begin(ctx, s, spec.Put); err != nil {
+			return nil, err
+		}
+	}
+	sources, err := sourcesOf(ctx, own)
+	if err != nil {
+		return nil, err
+	}
+	for i := range sources {
+		services.FindOthers(&sources[i])
+	}
+	t, err := copying.Take(ctx, append(sources, contained.Sources()...), copying.Options{Put: contained.Put(spec.Put), MaxPause: spec.MaxPause})
+	if err != nil {
+		return nil, err
+	}
+	copied := engine.Copied{}
+	for path, part := range t.Of {
+		copied[path] = engine.CopiedPart(part)
+	}
+	parts, err := contained.End(ctx, t)
+	for path, part := range parts {
+		copied[path] = engine.CopiedPart(part)
+	}
+	return copied, err
 }
 
 func (machine) Predict(ctx context.Context, list []forkbox.Service, near string) (string, time.Duration, error) {
-	sources, err := sourcesOf(list)
-	if err != nil {
-		return "", 0, err
+	sources, err := sourcesOf(ctx, list)
+	if err != nil || len(sources) == 0 {
+		return copying.Plain, 0, err // the root filesystem of a container alone
 	}
 	return copying.Predict(ctx, sources, near)
 }
 
-func sourcesOf(list []forkbox.Service) (sources []copying.Source, err error) {
+func sourcesOf(ctx context.Context, list []forkbox.Service) (sources []copying.Source, err error) {
 	for _, s := range list {
+		if s.Container != nil {
+			c, err := services.OfContainer(ctx, s)
+			if err != nil {
+				return nil, err
+			}
+			sources = append(sources, c.Sources()...)
+			continue
+		}
 		source, err := services.SourceOf(s)
 		if err != nil {
 			return nil, err

@@ -50,8 +50,9 @@ type (
 	Hears    = network.Hears
 	Dial     = network.Dial
 
-	CopySpec = services.CopySpec
-	Copied   = services.Copied
+	CopySpec   = services.CopySpec
+	Copied     = services.Copied
+	CopiedPart = services.CopiedPart
 
 	Policies      = limits.Policies
 	Committed     = limits.Committed

@@ -102,6 +102,11 @@ func (m *Marks) landed(path string) bool {
 	return ok && mark != Mark{TakenBack: true} // which may be another box's
 }
 
+// below says whether anything in a directory has a mark.
+func (m *Marks) below(dir string) bool {
+	return m.Len() > 0 && slices.ContainsFunc(m.dirs, func(d string) bool { return d != "" && forkbox.Within(d, dir) })
+}
+
 // All are the paths that have a mark, and theirs.
 func (m *Marks) All() iter.Seq2[string, Mark] {
 	return func(yield func(string, Mark) bool) {

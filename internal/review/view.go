@@ -91,12 +91,14 @@ func (e *Entry) differs(attrs ...string) bool {
 // Each yields the changes that are selected, and counts them all. What has
 // landed before is none, nor is what reality did.
 func (v *View) Each(ctx context.Context, chosen *Chosen, yield func(*Entry) error) error {
-	return v.each(ctx, chosen, func(e *Entry) bool { return v.Landed(e) || v.neverSeen(e) || v.onlyCopied(ctx, e) }, yield)
+	return v.each(ctx, chosen, func(e *Entry) bool {
+		return v.Landed(e) || v.neverSeen(ctx, e) || v.onlyCopied(ctx, e) || v.onlyHolds(ctx, e)
+	}, yield)
 }
 
 // EachWith is Each with what has landed before.
 func (v *View) EachWith(ctx context.Context, chosen *Chosen, yield func(*Entry) error) error {
-	return v.each(ctx, chosen, v.neverSeen, yield)
+	return v.each(ctx, chosen, func(e *Entry) bool { return v.neverSeen(ctx, e) }, yield)
 }
 
 func (v *View) each(ctx context.Context, chosen *Chosen, skip func(*Entry) bool, yield func(*Entry) error) error {
@@ -193,14 +195,61 @@ func (v *View) Landed(e *Entry) bool {
 		return m.Deleted && e.Kind == forkbox.Deleted && m.Landed
 	}
 	id, err := newIdentity(e.Sides)
-	return err == nil && id.Ino == m.Box.Ino && id.Ctime == m.Box.Ctime
+	if err != nil || id.Ino != m.Box.Ino {
+		return false
+	}
+	return id.Ctime == m.Box.Ctime || e.Kind == forkbox.Added && e.Type == "dir" && isLandedDir(e.Sides, m.Box)
+}
+
+// dated is for sides that know when inodes were made; 0 is unknown.
+type dated interface {
+	Born() int64         // what the box has
+	BornOld() int64      // what reality has
+	UnshownSince() int64 // the box's directory that hides reality's
+}
+
+// isLandedDir says of a directory that landed whether it is still that one. What
+// happened in it sets its time: reality deleted it, and a sync what was in it.
+func isLandedDir(sides forkbox.Sides, landed forkbox.Identity) bool {
+	d, ok := sides.(dated)
+	return ok && d.Born() != 0 && d.Born() <= landed.Ctime
 }
 
 // neverSeen says whether a path is missing in the box that reality made in a
 // directory of the box's own, which has landed: the box shows only what is its
 // own there, and has not deleted it. Since a sync it may show it, and then it can.
-func (v *View) neverSeen(e *Entry) bool {
-	return e.Kind == forkbox.Deleted && unshown(e.Sides) && v.ofReality(e.Path)
+func (v *View) neverSeen(ctx context.Context, e *Entry) bool {
+	if e.Kind != forkbox.Deleted || !unshown(e.Sides) || v.Marks.Len() == 0 || v.Marks.landed(e.Path) {
+		return false
+	}
+	return v.ofReality(e.Path) || v.madeSince(ctx, e)
+}
+
+// madeSince says whether what reality has was made after the box's own directory
+// was, in which it is missing: the box deleted another directory, that had none of
+// it. Not so where it is known that there was something of that name, which
+// reality may have saved anew.
+func (v *View) madeSince(ctx context.Context, e *Entry) bool {
+	d, ok := e.Sides.(dated)
+	if !ok || v.Unresolved(e.Path) {
+		return false
+	}
+	if made := d.UnshownSince(); made == 0 || d.BornOld() <= made {
+		return false
+	}
+	if dirs, ok := v.Ancestors.(interface {
+		Directory(path string) (number uint64, known bool)
+	}); ok {
+		if _, known := dirs.Directory(e.Path); known {
+			return false
+		}
+	}
+	known, ok := v.Ancestors.(had)
+	if !ok {
+		return false
+	}
+	had, err := known.Had(ctx, e.Path)
+	return err == nil && !had
 }
 
 // unshown says whether the box was not shown what reality has: it lies in a
@@ -215,6 +264,18 @@ func unshown(sides forkbox.Sides) bool {
 // That reality's may not count as drift: an apply has touched it since.
 func (v *View) onlyCopied(ctx context.Context, e *Entry) bool {
 	if e.Kind != forkbox.Mode || e.Type != "dir" || e.differs("owner", "xattr") {
+		return false
+	}
+	base, known, err := v.base(ctx, e)
+	n, err2 := e.New()
+	return err == nil && err2 == nil && known && base.there && base.mode == n.Mode
+}
+
+// onlyHolds says whether a directory that reality deleted is in the box for what
+// landed in it, and as it was at the fence: the box did nothing to it. What is in
+// it and has not landed is asked about by itself.
+func (v *View) onlyHolds(ctx context.Context, e *Entry) bool {
+	if e.Kind != forkbox.Added || e.Type != "dir" || !v.Marks.below(e.Path) || !e.Sides.Copied() {
 		return false
 	}
 	base, known, err := v.base(ctx, e)
@@ -252,7 +313,7 @@ func (v *View) Unseen(ctx context.Context) (unseen []forkbox.Change, err error) 
 		return nil, nil
 	}
 	err = v.Changes(ctx, func(c forkbox.Change, sides forkbox.Sides) error {
-		if v.neverSeen(&Entry{Change: c, Sides: sides}) {
+		if v.neverSeen(ctx, &Entry{Change: c, Sides: sides}) {
 			unseen = append(unseen, c)
 		}
 		return nil

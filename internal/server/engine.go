@@ -20,7 +20,7 @@ type Engine interface {
 	Start(ctx context.Context, who forkbox.Owner, ref string) (forkbox.Box, error)
 	Stop(ctx context.Context, who forkbox.Owner, ref string, grace *time.Duration) (forkbox.Box, error)
 	Remove(ctx context.Context, who forkbox.Owner, ref string, force bool) error
-	ListServices(ctx context.Context, uid int) ([]forkbox.Service, error)
+	ListServices(ctx context.Context, who forkbox.Owner) ([]forkbox.Service, []string, error)
 	Refresh(ctx context.Context, who forkbox.Owner, names []string, pause *time.Duration) ([]forkbox.Still, error)
 	ControlService(ctx context.Context, who forkbox.Owner, ref, name, do string) (forkbox.Box, error)
 

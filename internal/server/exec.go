@@ -159,10 +159,17 @@ func (s *Server) isStopping() bool {
 }
 
 func (s execRoutes) signalExec(r *http.Request, req api.SignalRequest) (none api.None, err error) {
-	if req.Signal < 1 || req.Signal > 64 {
-		return none, forkbox.Errorf(forkbox.Invalid, "signal exec "+r.PathValue("exec"), "there is no signal %d", req.Signal)
+	if err := checkSignal("signal exec "+r.PathValue("exec"), req.Signal); err != nil {
+		return none, err
 	}
 	return none, s.Engine.Signal(r.Context(), who(r), r.PathValue("box"), r.PathValue("exec"), req.Signal)
+}
+
+func checkSignal(op string, number int) error {
+	if number < 1 || number > 64 {
+		return forkbox.Errorf(forkbox.Invalid, op, "there is no signal %d", number)
+	}
+	return nil
 }
 
 func (s execRoutes) killExec(r *http.Request, req api.KillRequest) (none api.None, err error) {

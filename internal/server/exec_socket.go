@@ -143,8 +143,8 @@ func (c *socketStream) run(made *forkbox.Box, req api.StreamRequest) error {
 			c.seen.Stdout, c.seen.Stderr = req.Seen.Stdout, req.Seen.Stderr
 		}
 	}
+	close(c.linked) // before the caller hears of it: what it sends then must find the link
 	c.say(api.StreamMessage{Type: api.MsgStarted, Exec: &exec, Made: made, Key: c.key, At: &c.seen})
-	close(c.linked)
 	ctx, cancel := context.WithCancel(c.unhurried())
 	defer cancel()
 	go c.forward(ctx)
@@ -272,20 +272,27 @@ func (c *socketStream) listen() {
 		}
 		if kind == websocket.MessageBinary {
 			if !c.stdin(text) {
-				c.ws.Close(websocket.StatusPolicyViolation, "that was no data of stdin")
+				c.refuse("that was no data of stdin", forkbox.Errorf(forkbox.Invalid, "read a message", "it is no data of stdin for a command that has started").
+					Hint("the first byte is 0, and started comes before it"))
 				return
 			}
 			continue
 		}
 		var msg api.StreamMessage
 		if err := decodeFrom(bytes.NewReader(text), &msg); err != nil {
-			c.ws.Close(websocket.StatusPolicyViolation, "that was no message")
+			c.refuse("that was no message", err)
 			return
 		}
 		if err := c.hear(msg); err != nil {
-			c.Log.DebugContext(c.req.Context(), "exec control", "message", msg.Type, "error", err)
+			c.tellMistake(msg.Type, err, func(text string) { c.say(api.StreamMessage{Type: api.MsgNote, Text: text}) })
 		}
 	}
+}
+
+// refuse tells the caller why it is not listened to any longer, and hangs up.
+func (c *socketStream) refuse(reason string, err error) {
+	c.say(api.StreamMessage{Type: api.MsgError, Error: toError(err)})
+	c.ws.Close(websocket.StatusPolicyViolation, reason)
 }
 
 // linkTo is the link, once the command has started.

@@ -8,7 +8,7 @@ import (
 )
 
 func (s daemonRoutes) listServices(r *http.Request, _ api.None) (list api.ServiceList, err error) {
-	list.Services, err = s.Engine.ListServices(r.Context(), who(r).UID)
+	list.Services, list.Notes, err = s.Engine.ListServices(r.Context(), who(r))
 	return list, err
 }
 

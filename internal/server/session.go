@@ -236,7 +236,7 @@ func (c *session) listen() {
 		}
 		closeFiles(files)
 		if err := c.obey(msg.Type, msg.Signal, msg.Size); err != nil {
-			c.Log.DebugContext(c.req.Context(), "exec control", "message", msg.Type, "error", err)
+			c.tellMistake(msg.Type, err, func(text string) { c.conn.Send(api.Message{Type: api.MsgNote, Text: text}) })
 		}
 	}
 }

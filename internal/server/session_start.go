@@ -47,11 +47,23 @@ func (c *execCaller) obey(kind string, signal int, size *forkbox.Size) error {
 		c.giveUp()
 		return nil
 	case kind == api.MsgSignal:
+		if err := checkSignal("signal exec "+exec.ID, signal); err != nil {
+			return err
+		}
 		return c.Engine.Signal(ctx, who(c.req), exec.Box, exec.ID, signal)
 	case kind == api.MsgResize && size != nil:
 		return c.Engine.Resize(ctx, who(c.req), exec.Box, exec.ID, *size)
 	}
-	return fmt.Errorf("unknown message %q", kind)
+	return forkbox.Errorf(forkbox.Invalid, "obey", "there is no message %q here, or something is missing in it", kind)
+}
+
+// tellMistake tells a caller of a message that cannot be obeyed, whenever it comes.
+// That it came too late, for a command that has ended, is no mistake.
+func (c *execCaller) tellMistake(message string, err error, tell func(text string)) {
+	c.Log.DebugContext(c.req.Context(), "exec control", "message", message, "error", err)
+	if forkbox.CodeOf(err) == forkbox.Invalid {
+		tell(toError(err).Error())
+	}
 }
 
 // startTurn starts what a caller asks for, or joins it. The box that was made

@@ -15,23 +15,40 @@ import (
 	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/services/containers"
 )
 
 // Find lists what listens on this machine, by name: of one user, or of all for
-// root. What this process may not look at it does not find.
-func Find(ctx context.Context, uid int) ([]forkbox.Service, error) {
+// root; and the containers of the engines that the user may ask. What this process
+// may not look at it does not find. The notes are about what it was not told.
+func Find(ctx context.Context, who forkbox.Owner) (found []forkbox.Service, notes []string, err error) {
 	const op = "look for services"
 	known, err := recipes()
 	if err != nil {
-		return nil, forkbox.Wrap(op, err)
+		return nil, nil, forkbox.Wrap(op, err)
 	}
-	waiting, err := readListeners("/proc")
+	all, silent := containers.Find(ctx, who)
+	if found, err = findHere(ctx, who.UID, known, silent); err != nil {
+		return nil, nil, forkbox.Wrap(op, err)
+	}
+	found = contain(ctx, found, all, known)
+	nameApart(found)
+	afterOf(found, all)
+	for _, s := range silent {
+		notes = append(notes, fmt.Sprintf("containers are not listed: no engine answers at %s: %s", s.Socket, s.Why))
+	}
+	return found, notes, ctx.Err()
+}
+
+// findHere lists what the machine itself knows of.
+func findHere(ctx context.Context, uid int, known []recipe, silent []containers.Silent) ([]forkbox.Service, error) {
+	waiting, err := readListeners("/proc/self/net")
 	if err != nil {
-		return nil, forkbox.Wrap(op, err)
+		return nil, err
 	}
 	all, err := readTable("/proc")
 	if err != nil {
-		return nil, forkbox.Wrap(op, err)
+		return nil, err
 	}
 	found := []forkbox.Service{}
 	for _, root := range all.owners(waiting) {
@@ -43,17 +60,28 @@ func Find(ctx context.Context, uid int) ([]forkbox.Service, error) {
 		if recipe == nil && !root.onNetwork() {
 			continue // an agent for keys, a bus: part of the desktop
 		}
-		found = append(found, describe(ctx, root, all.family(p.pid), recipe))
+		family := all.family(p.pid)
+		if foreign(p) {
+			// Its paths are not the machine's.
+			s := describe(ctx, root, nil, nil)
+			s.Processes = len(family)
+			if !slices.ContainsFunc(found, func(other forkbox.Service) bool { return other.Container != nil && slices.Equal(other.Ports, s.Ports) }) {
+				unknown(&s, silent) // for the other version of IP there is another proxy
+				found = append(found, s)
+			}
+			continue
+		}
+		found = append(found, describe(ctx, root, family, recipe))
 	}
-	nameApart(found)
-	return found, ctx.Err()
+	return found, nil
 }
 
-// readListeners finds all sockets of this network that wait for connections.
-func readListeners(proc string) (map[string]listener, error) {
+// readListeners finds all sockets of a network that wait for connections. dir is
+// what /proc has of the network.
+func readListeners(dir string) (map[string]listener, error) {
 	all := map[string]listener{}
 	for name, read := range map[string]func(io.Reader, map[string]listener) error{"tcp": readTCP, "tcp6": readTCP, "unix": readUnix} {
-		f, err := os.Open(filepath.Join(proc, "self/net", name))
+		f, err := os.Open(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a kernel without it
 		}

@@ -20,7 +20,7 @@ func find(t *testing.T, uid, port int) *forkbox.Service {
 
 func search(t *testing.T, uid int, is func(forkbox.Service) bool) *forkbox.Service {
 	t.Helper()
-	all, err := Find(t.Context(), uid)
+	all, _, err := Find(t.Context(), forkbox.Owner{UID: uid})
 	if err != nil {
 		t.Fatal(err)
 	}

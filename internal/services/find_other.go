@@ -9,6 +9,6 @@ import (
 )
 
 // Find needs Linux.
-func Find(context.Context, int) ([]forkbox.Service, error) {
-	return nil, forkbox.Errorf(forkbox.Unsupported, "look for services", "this system is not Linux")
+func Find(context.Context, forkbox.Owner) ([]forkbox.Service, []string, error) {
+	return nil, nil, forkbox.Errorf(forkbox.Unsupported, "look for services", "this system is not Linux")
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/elsewhere"
 )
 
 // Live lists what belongs to databases that run now: the directories that are
@@ -23,7 +25,6 @@ func Live() []string {
 	if err != nil {
 		return nil
 	}
-	own, _ := os.Readlink("/proc/self/ns/mnt")
 	var all []string
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -35,17 +36,32 @@ func Live() []string {
 		if r == nil || r.Data.Marker == "" {
 			continue
 		}
-		// In a box or a container it has files of its own.
-		if mnt, err := os.Readlink(filepath.Join(dir, "ns/mnt")); err != nil || mnt != own {
+		p, ok := readProcess(dir, pid)
+		if !ok {
 			continue
 		}
-		if p, ok := readProcess(dir, pid); ok {
-			paths, _ := r.data(p)
-			all = append(all, paths...)
+		if elsewhere.Is(pid) {
+			all = append(all, liveIn(r, p)...)
+			continue
 		}
+		paths, _ := r.data(p)
+		all = append(all, paths...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// liveIn are the directories of a database in a container, where this machine
+// has them: a volume of its own, or files of the machine. A box has copies, which
+// the machine does not show.
+func liveIn(r *recipe, p *process) (paths []string) {
+	if !exists(filepath.Join(procDir(p.pid), "root", p.dir, r.Data.Marker)) {
+		return nil
+	}
+	if path := elsewhere.Of(p.pid).Here(p.dir); path != "" {
+		paths = append(paths, path)
+	}
+	return paths
 }
 
 // nameNow is what a process calls itself, as far as the kernel keeps it.

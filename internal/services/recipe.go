@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -35,11 +36,26 @@ type recipe struct {
 		// output while the service goes on. {port} and {socketdir} are where the
 		// service listens. It is used where the data is in one place.
 		Online []string `yaml:"online"`
+		// Memory says that the files are older than what the engine has in memory.
+		Memory bool `yaml:"memory"`
 		// Gives is what it writes: tar, or the file of this name.
 		Gives string `yaml:"gives"`
 		// Drop are patterns of names in the data that a copy must not have.
 		Drop []string `yaml:"drop"`
+		// Durable says that the engine survives power failures, as it syncs what it
+		// depends on, so that it need not stand still for a snapshot.
+		Durable durable `yaml:"durable"`
 	} `yaml:"copy"`
+}
+
+// durable is when an engine survives power failures.
+type durable struct {
+	// Unless are expressions: one that is found in the command line, or in a line of
+	// Config, says that its owner has switched that off.
+	Unless []pattern `yaml:"unless"`
+	// Config are names of files in the data; so is each file of the command line
+	// that ends with .conf or .cnf.
+	Config []string `yaml:"config"`
 }
 
 // starting is what a recipe says of how a copy is started. In its words {port},
@@ -50,6 +66,8 @@ type starting struct {
 	Argv []string `yaml:"argv"`
 	// Keep are options, with a value each, that are carried over from there.
 	Keep []string `yaml:"keep"`
+	// Omit are arguments of the service that a copy is started without.
+	Omit []string `yaml:"omit"`
 	// Ask is sent to the port; what follows Find in the answer is {answer}.
 	Ask  string `yaml:"ask"`
 	Find string `yaml:"find"`
@@ -63,6 +81,14 @@ type starting struct {
 	Ready    []string      `yaml:"ready"`
 	Patience time.Duration `yaml:"patience"`
 	Stop     string        `yaml:"stop"` // the signal that ends it; TERM if empty
+}
+
+// pattern is a regular expression.
+type pattern struct{ *regexp.Regexp }
+
+func (p *pattern) UnmarshalYAML(node *yaml.Node) (err error) {
+	p.Regexp, err = regexp.Compile(node.Value)
+	return err
 }
 
 // generic is the recipe of what has none: its data is what it writes to.

@@ -1,6 +1,8 @@
 package services
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/services/copying"
@@ -20,15 +25,21 @@ func SourceOf(s forkbox.Service) (copying.Source, error) {
 	if err != nil {
 		return copying.Source{}, forkbox.Wrap(op, err)
 	}
-	source := copying.Source{Name: s.Name, PID: s.PID, UID: s.UID}
+	source := copying.Source{Name: s.Name, PID: s.PID, UID: s.UID, Watchdog: watchdogOf(s, readUnit("/", s.Unit, homeOf(s.UID)))}
 	for _, d := range s.Data {
 		// What is copied is never reached through a link.
 		path, err := filepath.EvalSymlinks(d.Path)
+		if errors.Is(err, fs.ErrNotExist) && s.Recipe == generic { // a file that comes and goes
+			if path, err = filepath.EvalSymlinks(filepath.Dir(d.Path)); err == nil {
+				path = filepath.Join(path, filepath.Base(d.Path))
+			}
+		}
 		if err != nil {
 			return copying.Source{}, forkbox.Errorf(forkbox.NotFound, op, "its data is gone: %w", err)
 		}
 		source.Paths = append(source.Paths, path)
 	}
+	source.Paths = withCompanions(source.Paths)
 	if s.PID != 0 {
 		info, err := os.Stat(procDir(s.PID))
 		if err != nil {
@@ -44,11 +55,80 @@ func SourceOf(s forkbox.Service) (copying.Source, error) {
 	return source, nil
 }
 
+// FindOthers finds the processes that write to the data of a service and do not
+// belong to it: a worker that has the same SQLite database open, a shell with a
+// log. They have to stand still with it.
+func FindOthers(source *copying.Source) {
+	if source.PID == 0 {
+		return
+	}
+	all, err := readTable("/proc")
+	if err != nil {
+		return // what cannot be seen cannot be stopped
+	}
+	family := map[int]bool{}
+	for _, p := range all.family(source.PID) {
+		family[p.pid] = true
+	}
+	for pid, p := range all {
+		if !family[pid] && slices.ContainsFunc(p.writes, func(file string) bool {
+			return slices.ContainsFunc(source.Paths, func(path string) bool { return forkbox.Within(file, path) })
+		}) {
+			source.Others = append(source.Others, pid)
+		}
+	}
+}
+
+// watchdogOf is how long a service may be silent before systemd ends it: what it was
+// told itself when it was started, or else what its unit says.
+func watchdogOf(s forkbox.Service, u unit) time.Duration {
+	if s.PID == 0 {
+		return 0
+	}
+	text, err := os.ReadFile(procDir(s.PID) + "/environ")
+	if err != nil {
+		return u.watchdog
+	}
+	for _, line := range splitArgs(string(text)) {
+		if n, is := strings.CutPrefix(line, "WATCHDOG_USEC="); is {
+			if micros, err := strconv.ParseInt(n, 10, 64); err == nil {
+				return time.Duration(micros) * time.Microsecond
+			}
+		}
+	}
+	return u.watchdog
+}
+
+// withCompanions adds the files that an SQLite database is whole only with, which
+// come and go: its log and its journal. Where there are none a box has none.
+func withCompanions(paths []string) []string {
+	for _, path := range slices.Clone(paths) {
+		if isSQLite(path) {
+			paths = append(paths, path+"-wal", path+"-shm", path+"-journal")
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// isSQLite says whether a file is a database of SQLite's, by how it begins.
+func isSQLite(path string) bool {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	var begins [16]byte
+	n, err := unix.Read(fd, begins[:])
+	return err == nil && string(begins[:n]) == "SQLite format 3\x00"
+}
+
 func procDir(pid int) string { return "/proc/" + strconv.Itoa(pid) }
 
 // fill adds what the recipe knows of copying.
 func (r *recipe) fill(source *copying.Source, s forkbox.Service) {
 	source.Drop = r.Copy.Drop
+	source.Durable = r.Copy.Durable.holds(s, source.Paths)
 	if s.PID == 0 || len(r.Copy.Online) == 0 || len(source.Paths) > 1 {
 		return
 	}
@@ -67,7 +147,44 @@ func (r *recipe) fill(source *copying.Source, s forkbox.Service) {
 		return
 	}
 	source.Paths = paths
-	source.Online = &copying.Online{Argv: argv, Gives: r.Copy.Gives}
+	source.Online = &copying.Online{Argv: argv, Gives: r.Copy.Gives, Memory: r.Copy.Memory}
+}
+
+// holds says whether a service survives power failures. What cannot be read is
+// taken to say that it does not.
+func (d durable) holds(s forkbox.Service, paths []string) bool {
+	if len(d.Unless) == 0 || len(paths) == 0 {
+		return false
+	}
+	lines := []string{strings.Join(s.Command, " ")}
+	var files []string
+	for _, name := range d.Config {
+		files = append(files, filepath.Join(paths[0], name))
+	}
+	for _, arg := range s.Command {
+		if _, value, is := strings.Cut(arg, "="); is {
+			arg = value
+		}
+		if filepath.IsAbs(arg) && (filepath.Ext(arg) == ".conf" || filepath.Ext(arg) == ".cnf") {
+			files = append(files, arg)
+		}
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return false
+		}
+		lines = append(lines, strings.Split(string(text), "\n")...)
+	}
+	for _, p := range d.Unless {
+		if slices.ContainsFunc(lines, p.MatchString) {
+			return false
+		}
+	}
+	return true
 }
 
 // command is the one that copies, with where the service listens filled in.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,35 +23,84 @@ import (
 // for what its recipe changes, so that the copy does not act in its place. env
 // takes credentials out of an environment.
 func StartOf(ctx context.Context, s forkbox.Service, env func([]string) []string) (forkbox.ServiceStart, error) {
+	return startOf(ctx, s, env, readUnit("/", s.Unit, homeOf(s.UID)))
+}
+
+// homeOf is a user's home, "" where the host knows none.
+func homeOf(uid int) string {
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return u.HomeDir
+	}
+	return ""
+}
+
+func startOf(ctx context.Context, s forkbox.Service, env func([]string) []string, u unit) (forkbox.ServiceStart, error) {
 	known, err := recipes()
 	if err != nil {
 		return forkbox.ServiceStart{}, err
+	}
+	if s.Container != nil {
+		return startOfContainer(ctx, s, known, env)
 	}
 	how := starting{Patience: patience}
 	if r := named(known, s.Recipe); r != nil {
 		how = r.Start
 		how.Patience = max(how.Patience, patience)
 	}
+	if titled(s.Command) && len(u.start) > 0 && len(how.Argv) == 0 {
+		s.Command = u.start
+	}
 	words := wordsFor(ctx, s, how)
 	start := forkbox.ServiceStart{
 		Argv: how.argv(s, words), Dir: s.Dir, UID: s.UID, User: s.User, GID: groupOf(s.PID), Patience: how.Patience,
-		Make: socketDirs(s), Ready: fill(how.Ready, words), Stop: int(unix.SignalNum("SIG" + how.Stop)),
+		Make: dirsOf(s, u), Ready: fill(how.Ready, words), Stop: int(unix.SignalNum("SIG" + how.Stop)),
 	}
 	if len(start.Argv) == 0 {
 		return start, forkbox.Errorf(forkbox.Unsupported, "copy the service "+s.Name, "its command line is not known")
 	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.PID))
 	if err == nil {
-		start.Env = env(splitArgs(string(text)))
+		start.Env = env(withoutManager(splitArgs(string(text))))
+	} else {
+		start.Env = env(u.env)
 	}
 	return start, nil
+}
+
+// titled says whether a program has written a title over its command line: then it
+// is one word with spaces in it.
+func titled(command []string) bool {
+	return len(command) > 0 && strings.Contains(command[0], " ") && !exists(command[0])
+}
+
+// withoutManager leaves out what systemd told a service of itself, which no copy of
+// it has: where to report to, and sockets that it was given.
+func withoutManager(env []string) []string {
+	return slices.DeleteFunc(env, func(line string) bool {
+		name, _, _ := strings.Cut(line, "=")
+		return slices.Contains([]string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
+			"MAINPID", "MANAGERPID", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_EXEC_PID", "CREDENTIALS_DIRECTORY"}, name)
+	})
+}
+
+// dirsOf are the directories that a service needs and that no box has: of its
+// sockets, and those that systemd makes for it.
+func dirsOf(s forkbox.Service, u unit) []string {
+	dirs := socketDirs(s)
+	for _, name := range u.dirs {
+		name, _, _ = strings.Cut(name, ":")
+		if dir := filepath.Join("/run", name); forkbox.Within(dir, "/run") && dir != "/run" && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // patience is how long a service may take until it answers.
 const patience = time.Minute
 
 func (h starting) argv(s forkbox.Service, words map[string]string) []string {
-	argv := slices.Clone([]string(s.Command))
+	argv := slices.DeleteFunc(slices.Clone([]string(s.Command)), func(arg string) bool { return slices.Contains(h.Omit, arg) })
 	if len(h.Argv) > 0 {
 		argv = fill(h.Argv, words)
 		title := strings.Fields(strings.Join(s.Command, " "))
@@ -63,7 +113,12 @@ func (h starting) argv(s forkbox.Service, words map[string]string) []string {
 		// The name alone, or a path from a directory that is not known.
 		argv[0] = filepath.Join(words["bindir"], filepath.Base(argv[0]))
 	}
-	argv = append(argv, fill(h.Add, words)...)
+	return append(argv, h.added(words, s.Data)...)
+}
+
+// added are the arguments that keep a copy from acting for the service.
+func (h starting) added(words map[string]string, data []forkbox.ServiceData) []string {
+	argv := fill(h.Add, words)
 	version, _ := strconv.Atoi(words["version"])
 	for from, more := range h.Since {
 		if version >= from {
@@ -71,7 +126,7 @@ func (h starting) argv(s forkbox.Service, words map[string]string) []string {
 		}
 	}
 	for name, more := range h.When {
-		if slices.ContainsFunc(s.Data, func(d forkbox.ServiceData) bool { return filepath.Base(d.Path) == name }) {
+		if slices.ContainsFunc(data, func(d forkbox.ServiceData) bool { return filepath.Base(d.Path) == name }) {
 			argv = append(argv, more...)
 		}
 	}

@@ -21,7 +21,13 @@ func main() {
 		inside(os.Args[2:])
 		return
 	}
-	if err := run(); err != nil {
+	err := error(nil)
+	if len(os.Args) == 4 && os.Args[1] == servicesArg {
+		err = servicesInside(os.Args[2], os.Args[3])
+	} else {
+		err = run()
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
@@ -30,13 +36,13 @@ func main() {
 var parts = []struct {
 	name    string
 	measure func(context.Context, *daemon, *report, int) error
-}{{"short", short}, {"engines", engines}, {"burst", burst}, {"memory", memory}, {"growth", growth}, {"changes", changes}, {"snapshots", snapshots}, {"limits", limits}, {"net", network}, {"race", raceBench}}
+}{{"short", short}, {"engines", engines}, {"burst", burst}, {"memory", memory}, {"growth", growth}, {"changes", changes}, {"snapshots", snapshots}, {"limits", limits}, {"net", network}, {"race", raceBench}, {"services", servicesBench}}
 
 func run() error {
 	binary := flag.String("forkbox", "bin/forkbox", "the binary to measure")
 	out := flag.String("json", "", "also write the results here")
 	rounds := flag.Int("rounds", 100, "rounds of the short cases")
-	only := flag.String("only", "", "measure only this part: short, engines, burst, memory, growth, changes, snapshots, limits, net or race")
+	only := flag.String("only", "", "measure only this part: short, engines, burst, memory, growth, changes, snapshots, limits, net, race or services")
 	history := flag.String("history", "bench/history.jsonl", "what -record adds to and -compare reads")
 	record := flag.String("record", "", "add the ratios to the history, as those of this version")
 	compare := flag.Bool("compare", false, "compare the ratios with the last line of the history, and fail where one is slower by more than a tenth")
@@ -45,7 +51,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signalled()
 	defer stop() // until then what was mounted and started is cleared up also when we are interrupted
 	d, err := startDaemon(ctx, path)
 	if err != nil {
@@ -70,6 +76,11 @@ func run() error {
 		}
 	}
 	return remember(r, *history, *record, *compare)
+}
+
+// signalled is done when we are to end.
+func signalled() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 }
 
 // remember compares with the history before it adds to it.

@@ -99,6 +99,7 @@ func (r *report) judge() {
 	r.judgeLimits()
 	r.judgeNetwork()
 	r.judgeRace()
+	r.judgeServices()
 }
 
 func (r *report) print(w io.Writer) {

@@ -4,7 +4,6 @@ package agent
 
 import (
 	"archive/tar"
-	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/boxfiles"
+	"github.com/forkbox/forkbox/internal/holes"
 )
 
 // extractor unpacks an archive into one directory and never beside it. An
@@ -297,7 +297,7 @@ func (x *extractor) file(parent int, base string, h *tar.Header, content io.Read
 		return err
 	}
 	defer d.discard()
-	if err := x.fill(d.File, content); err != nil {
+	if err := holes.Copy(d.File, content); err != nil {
 		return err
 	}
 	if err := x.dress(d.File, h); err != nil {
@@ -305,42 +305,6 @@ func (x *extractor) file(parent int, base string, h *tar.Header, content io.Read
 	}
 	return d.place(base, false)
 }
-
-// fill writes content. What is zeros is left out, so that a sparse file is one
-// again.
-func (x *extractor) fill(f *os.File, content io.Reader) error {
-	size := int64(0)
-	for {
-		n, err := readMuch(content, x.buf)
-		if n > 0 && !zeros(x.buf[:n]) {
-			if _, err := f.WriteAt(x.buf[:n], size); err != nil {
-				return err
-			}
-		}
-		size += int64(n)
-		if err == io.EOF {
-			return f.Truncate(size)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// readMuch fills a buffer. Unlike [io.ReadFull] it tells the end of the content from
-// content that broke off.
-func readMuch(r io.Reader, buf []byte) (n int, err error) {
-	for n < len(buf) && err == nil {
-		var more int
-		more, err = r.Read(buf[n:])
-		n += more
-	}
-	return n, err
-}
-
-var noBytes [64 << 10]byte
-
-func zeros(p []byte) bool { return bytes.Equal(p, noBytes[:len(p)]) }
 
 // dress gives what was unpacked its owner, attributes, mode and time.
 func (x *extractor) dress(f *os.File, h *tar.Header) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/boxfiles"
+	"github.com/forkbox/forkbox/internal/holes"
 )
 
 // draft is a file that is written beside the one it will be. Where the filesystem
@@ -110,7 +111,7 @@ func (s *session) write(name string, req boxfiles.Request) (info boxfiles.Info, 
 	if s.Say(boxfiles.Message, boxfiles.Info{}) != nil {
 		return info, errGone
 	}
-	if err := s.receive(d); err != nil {
+	if err := holes.Copy(d.File, &body{session: s}); err != nil {
 		return info, err
 	}
 	s.replacing.Lock()
@@ -126,23 +127,6 @@ func (s *session) write(name string, req boxfiles.Request) (info boxfiles.Info, 
 		return info, err
 	}
 	return describe([]byte(name), &st), nil
-}
-
-// receive writes what comes until its end.
-func (s *session) receive(d *draft) error {
-	for {
-		kind, body, err := s.Next()
-		switch {
-		case err != nil:
-			return errGone
-		case kind == boxfiles.End:
-			return nil
-		case kind == boxfiles.Data:
-			if _, err := d.Write(body); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 // checkReplaced looks at what a write would replace: nothing, or a regular file

@@ -214,7 +214,7 @@ func (a *App) CompleteServices(cmd *cobra.Command, _ []string, _ string) ([]stri
 		return nil, NoFiles
 	}
 	names := []string{"all\tall that listen"}
-	for _, s := range list {
+	for _, s := range list.Services {
 		names = append(names, s.Name+"\t"+s.Recipe+" of "+s.User)
 	}
 	return names, NoFiles

@@ -18,6 +18,7 @@ import (
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
+	"github.com/forkbox/forkbox/internal/holes"
 )
 
 // CpVerb copies files into boxes, out of them, and between them.
@@ -262,6 +263,9 @@ func (c *copier) readInto(ctx context.Context, src spot, w io.Writer) error {
 	}
 	defer content.Close()
 	c.flow.Total = max(0, content.Size)
+	if file, ok := w.(*os.File); ok && w != c.Stdout {
+		return holes.Copy(file, c.flow.Reader(content))
+	}
 	_, err = io.Copy(c.flow.Writer(w), content)
 	return err
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
+	"github.com/forkbox/forkbox/internal/holes"
 )
 
 // unpackDir unpacks an archive that a box made into a directory here. Whatever
 // the box wrote into it, all goes through [os.Root]: no name, and no symlink that
 // was unpacked before, leads out of the directory.
 func unpackDir(ctx context.Context, dir string, r io.Reader, owners bool) (api.TarResult, error) {
-	u := &unpacker{owners: owners && os.Geteuid() == 0, buf: make([]byte, 256<<10)}
+	u := &unpacker{owners: owners && os.Geteuid() == 0}
 	err := os.Mkdir(dir, 0o755)
 	u.fresh = err == nil
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -52,7 +53,6 @@ type unpacker struct {
 	owners bool
 	fresh  bool
 	dirs   []*tar.Header // whose modes and times are set when all in them is there
-	buf    []byte
 	left   api.TarResult
 }
 
@@ -120,7 +120,7 @@ func (u *unpacker) file(h *tar.Header, content io.Reader) error {
 		if err != nil {
 			return err
 		}
-		_, err = io.CopyBuffer(struct{ io.Writer }{f}, content, u.buf)
+		err = holes.Copy(f, content)
 		if cerr := f.Close(); err == nil {
 			err = cerr
 		}

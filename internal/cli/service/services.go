@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/terminal"
 )
@@ -23,7 +24,8 @@ func ServicesVerb(a *app.App) *cobra.Command {
 		Short: "Show what listens on this machine, and where it keeps its data",
 		Long: `Show the services of this machine: databases, caches and servers that wait for
 connections, with their ports, their processes, and the data that they keep. As
-root you see everyone's, else your own.
+root you see everyone's, else your own; and the containers of those engines that you
+may ask.
 
 A box has copies of those that it is made with: forkbox new --with NAME. Each copy
 is up before the first command, on the same ports, with the data that the service
@@ -43,7 +45,7 @@ had at one moment; what a box does to it stays in the box.`,
 func list(ctx context.Context, a *app.App) error {
 	c := a.Client()
 	defer c.Close()
-	var found []forkbox.Service
+	var found api.ServiceList
 	err := a.Patiently(ctx, "looking", func(ctx context.Context) (err error) {
 		found, err = c.Services(ctx)
 		return err
@@ -52,16 +54,21 @@ func list(ctx context.Context, a *app.App) error {
 		return err
 	}
 	if a.JSON {
-		return a.PrintJSON(map[string]any{"services": found})
+		return a.PrintJSON(found)
 	}
-	if len(found) == 0 {
+	if len(found.Services) == 0 {
 		a.Say("no service listens that you may see")
+		tellNotes(a, found.Notes)
 		return nil
 	}
-	if err := a.Table("NAME\tPORTS\tUSER\tPROCESSES\tRECIPE\tDATA\tCOPY", func(w io.Writer) { writeServices(w, found) }); err != nil {
+	if err := a.Table("NAME\tPORTS\tUSER\tPROCESSES\tRECIPE\tDATA\tCOPY", func(w io.Writer) { writeServices(w, found.Services) }); err != nil {
 		return err
 	}
-	for _, s := range found {
+	if err := listContainers(a, found.Services); err != nil {
+		return err
+	}
+	tellNotes(a, found.Notes)
+	for _, s := range found.Services {
 		if s.Note != "" {
 			a.Say("note: %s: %s", terminal.Printable(s.Name), terminal.Printable(s.Note))
 		}
@@ -71,9 +78,22 @@ func list(ctx context.Context, a *app.App) error {
 
 func writeServices(w io.Writer, list []forkbox.Service) {
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d (pid %d)\t%s\t%s\t%s\n", terminal.Printable(s.Name), portText(s), terminal.Printable(s.User),
-			s.Processes, s.PID, s.Recipe, dataText(s.Data), copyText(s))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", terminal.Printable(s.Name), portText(s), terminal.Printable(s.User),
+			processText(s), s.Recipe, dataText(s.Data), copyText(s))
 	}
+}
+
+// processText is how many there are, the first of them, and the unit of systemd's
+// that it is.
+func processText(s forkbox.Service) string {
+	if s.PID == 0 {
+		return "-" // a container's, elsewhere
+	}
+	text := fmt.Sprintf("%d (pid %d", s.Processes, s.PID)
+	if s.Unit != "" {
+		text += ", " + terminal.Printable(s.Unit)
+	}
+	return text + ")"
 }
 
 // copyText is how a box would get the data.
@@ -91,7 +111,10 @@ func copyText(s forkbox.Service) string {
 
 // portText is where a service listens: the ports, or else its first socket.
 func portText(s forkbox.Service) string {
-	if len(s.Ports) == 0 {
+	switch {
+	case s.Container != nil && len(s.Container.Ports) > 0:
+		return containerPorts(*s.Container)
+	case len(s.Ports) == 0 && len(s.Sockets) > 0:
 		return terminal.Printable(s.Sockets[0])
 	}
 	return joined(s.Ports)

@@ -177,6 +177,8 @@ func daemonEnv(environ []string, home string) []string {
 		name, _, _ := strings.Cut(pair, "=")
 		switch {
 		case name == "FORKBOX_HOME" || name == "FORKBOX_SOCKET":
+		case name == "DOCKER_HOST" || name == "CONTAINER_HOST": // where containers are asked for
+			env = append(env, pair)
 		case name == "PATH" || name == "HOME" || name == "USER" || name == "LOGNAME" || name == "LANG" || name == "TZ" || name == "TMPDIR",
 			strings.HasPrefix(name, "FORKBOX_"), strings.HasPrefix(name, "XDG_"), strings.HasPrefix(name, "LC_"), strings.HasPrefix(name, "GO"):
 			env = append(env, pair)

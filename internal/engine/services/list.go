@@ -9,38 +9,38 @@ import (
 
 // ListServices lists what listens on this machine that a user may know of, with how
 // a box would get a copy of each.
-func (m *Manager) ListServices(ctx context.Context, uid int) ([]forkbox.Service, error) {
+func (m *Manager) ListServices(ctx context.Context, who forkbox.Owner) (found []forkbox.Service, notes []string, err error) {
 	const op = "look for services"
 	if err := m.needMachine(op); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ctx, end, err := m.core.Begin(ctx, op)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer end()
-	found, err := m.machine.Find(ctx, uid)
+	found, notes, err = m.machine.Find(ctx, who)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	known, err := m.core.Ledger.Stills(ctx, &uid)
+	known, err := m.core.Ledger.Stills(ctx, &who.UID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i := range found {
-		m.foresee(ctx, uid, &found[i], known)
+		m.foresee(ctx, who.UID, &found[i], known)
 	}
-	return found, nil
+	return found, notes, nil
 }
 
 // foresee says how a box would get a copy of a service. What cannot be told now is
 // told when a copy is asked for.
 func (m *Manager) foresee(ctx context.Context, uid int, s *forkbox.Service, known []forkbox.Still) {
 	p, ok := m.core.Provider.(core.Stilled)
-	if !ok || len(s.Data) == 0 {
+	if !ok || len(s.Data) == 0 && s.Container == nil {
 		return
 	}
-	paths, err := m.machine.Paths(*s, uid)
+	paths, err := m.machine.Paths(ctx, *s, uid)
 	if err != nil {
 		return
 	}

@@ -18,15 +18,16 @@ import (
 
 // Machine knows the services of this machine.
 type Machine interface {
-	// Find lists those of a user, or of all for root.
-	Find(ctx context.Context, uid int) ([]forkbox.Service, error)
+	// Find lists those of a user, or of all for root, and the containers that the
+	// user may know of. The notes say what could not be found out.
+	Find(ctx context.Context, who forkbox.Owner) (found []forkbox.Service, notes []string, err error)
 	// StartOf says how a copy of one is started. env takes credentials out of its
 	// environment.
 	StartOf(ctx context.Context, s forkbox.Service, env func([]string) []string) (forkbox.ServiceStart, error)
 	// Paths are where a service keeps its data: what Copy copies. What is not of
 	// the caller, other than root, is refused: where links of a process lead is for
 	// its user to choose.
-	Paths(s forkbox.Service, uid int) ([]string, error)
+	Paths(ctx context.Context, s forkbox.Service, uid int) ([]string, error)
 	// Copy copies the data of services as it is at one moment. It fails rather
 	// than have one stand still for longer than it may.
 	Copy(ctx context.Context, list []forkbox.Service, spec CopySpec) (Copied, error)
@@ -41,11 +42,26 @@ type CopySpec struct {
 	MaxPause time.Duration
 }
 
-// Copied is how it was.
-type Copied struct {
+// Copied is how each path was that was put somewhere.
+type Copied map[string]CopiedPart
+
+// CopiedPart is how one was.
+type CopiedPart struct {
 	Way    string
-	Paused time.Duration
+	Paused time.Duration // how long its service stood still
 	Bytes  int64
+}
+
+// of is how the paths of one service were copied.
+func (c Copied) of(paths []string) (sum CopiedPart) {
+	for _, path := range paths {
+		part, ok := c[path]
+		if !ok {
+			continue // it lies in another
+		}
+		sum = CopiedPart{part.Way, part.Paused, sum.Bytes + part.Bytes}
+	}
+	return sum
 }
 
 // Manager is safe for concurrent use.

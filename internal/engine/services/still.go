@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
-	"github.com/forkbox/forkbox/internal/engine/core"
 	"github.com/forkbox/forkbox/internal/engine/forks"
 )
 
@@ -63,7 +62,7 @@ func (m *Manager) provide(ctx context.Context, who forkbox.Owner, names []string
 	if err := m.needMachine(op); err != nil {
 		return nil, nil, err
 	}
-	found, err := m.machine.Find(ctx, who.UID)
+	found, _, err := m.machine.Find(ctx, who)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,97 +86,54 @@ func (m *Manager) copiesOf(ctx context.Context, who forkbox.Owner, chosen []fork
 		return nil, nil, err
 	}
 	m.forgetOld(ctx, known)
-	releases := []func(){}
-	release = func() {
-		for _, r := range releases {
-			r()
-		}
-	}
-	for _, s := range chosen {
-		c, kept, err := m.copyOf(ctx, who, s, known, pause, stale)
-		if err != nil {
-			release()
+	list := make([]*wanted, len(chosen))
+	for i, s := range chosen {
+		if list[i], err = m.prepare(ctx, who, s); err != nil {
 			return nil, nil, err
 		}
-		releases = append(releases, kept)
-		copies = append(copies, c)
+		if err = collide(list[:i], list[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	release, err = m.stillsOf(ctx, who, list, known, pause, stale)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, w := range list {
+		copies = append(copies, w.copy)
 	}
 	return copies, release, nil
 }
 
-// copyOf is one service as a box will have it.
-func (m *Manager) copyOf(ctx context.Context, who forkbox.Owner, s forkbox.Service, known []forkbox.Still, pause *time.Duration, stale time.Duration) (c forkbox.BoxService, release func(), err error) {
+// collide says why a service cannot be in a box with others: in containers they
+// have networks of their own, and in the box they have one.
+func collide(others []*wanted, w *wanted) error {
+	for _, other := range others {
+		for _, port := range w.copy.Ports {
+			if slices.Contains(other.copy.Ports, port) && (w.service.Container != nil || other.service.Container != nil) {
+				return forkbox.Errorf(forkbox.Conflict, "copy the service "+w.service.Name, "in a box it and %s would both listen on port %d", other.service.Name, port).
+					Hint("take one of them, or have one listen on another port in its container")
+			}
+		}
+	}
+	return nil
+}
+
+// prepare describes one service as a box will have it, but for its data.
+func (m *Manager) prepare(ctx context.Context, who forkbox.Owner, s forkbox.Service) (*wanted, error) {
 	start, err := m.machine.StartOf(ctx, s, func(env []string) []string {
 		kept, _ := m.core.Secrets(env, nil)
 		return kept
 	})
 	if err != nil {
-		return c, nil, err
+		return nil, err
 	}
-	c = forkbox.BoxService{Name: s.Name, Recipe: s.Recipe, Ports: s.Ports, Sockets: s.Sockets, Start: start}
-	if c.Data, err = m.machine.Paths(s, who.UID); err != nil {
-		return c, nil, err
+	c := forkbox.BoxService{Name: s.Name, Recipe: s.Recipe, Ports: s.PortsInBox(), Sockets: s.Sockets, Start: start}
+	if s.Container != nil {
+		c.After, c.Hosts = s.Container.After, s.Container.Hosts
 	}
-	if len(c.Data) == 0 {
-		return c, func() {}, nil
-	}
-	still, release, err := m.stillOf(ctx, who, s, c, known, pause, stale)
-	if err != nil {
-		return c, nil, forkbox.Wrap("copy the service "+s.Name, err)
-	}
-	c.Still, c.Taken, c.Layers = still.ID, &still.Taken, still.Layers
-	return c, release, nil
-}
-
-// stillOf finds one that is young enough, or takes one.
-func (m *Manager) stillOf(ctx context.Context, who forkbox.Owner, s forkbox.Service, c forkbox.BoxService, known []forkbox.Still, pause *time.Duration, stale time.Duration) (forkbox.Still, func(), error) {
-	for _, still := range slices.Backward(known) {
-		if still.Service == s.Name && still.Of == identity(s, c.Data) && m.core.Now().Sub(still.Taken) < stale {
-			return still, m.shelf.KeepLayers(still.Layers...), nil
-		}
-	}
-	return m.take(ctx, who, s, c, pause)
-}
-
-// take copies the data of a service into a layer, and has a copy of the service
-// recover from that once, for all boxes that will begin with it.
-func (m *Manager) take(ctx context.Context, who forkbox.Owner, s forkbox.Service, c forkbox.BoxService, pause *time.Duration) (still forkbox.Still, release func(), err error) {
-	p, ok := m.core.Provider.(core.Stilled)
-	if !ok {
-		return still, nil, forkbox.Errorf(forkbox.Unsupported, "take a still", "provider %s keeps none", m.core.Provider.Name())
-	}
-	layer, settled := core.NewID(), core.NewID()
-	release = m.shelf.KeepLayers(layer, settled)
-	defer func() {
-		if err != nil {
-			release()
-			m.shelf.SweepSoon()
-		}
-	}()
-	// Known first: what a crash leaves of it is swept.
-	if err := m.core.Ledger.KnowLayers(ctx, layer, settled); err != nil {
-		return still, nil, err
-	}
-	most := maxPause
-	if pause != nil {
-		most = *pause
-	}
-	var copied Copied
-	err = p.TakeStill(ctx, layer, who, c.Data, func(put func(string) (string, error)) (err error) {
-		copied, err = m.machine.Copy(ctx, []forkbox.Service{s}, CopySpec{Put: put, MaxPause: most})
-		return err
-	})
-	if err != nil {
-		return still, nil, err
-	}
-	still = forkbox.Still{
-		ID: core.NewID(), UID: who.UID, Service: s.Name, Of: identity(s, c.Data), Taken: m.core.Now(),
-		Way: copied.Way, Paused: copied.Paused, Bytes: copied.Bytes, Layers: []string{layer},
-	}
-	if err := m.settle(ctx, who, c, &still, settled); err != nil {
-		return still, nil, err
-	}
-	return still, release, m.core.Ledger.SaveStill(ctx, still)
+	c.Data, err = m.machine.Paths(ctx, s, who.UID)
+	return &wanted{service: s, copy: c}, err
 }
 
 // forgetOld forgets stills that nothing new will begin with. Boxes keep the layers
@@ -221,7 +177,7 @@ func choose(op string, found []forkbox.Service, names []string) (chosen []forkbo
 				Hint("%s", namesOf(found))
 		}
 		for _, s := range matches {
-			if !slices.ContainsFunc(chosen, func(c forkbox.Service) bool { return c.PID == s.PID }) {
+			if !slices.ContainsFunc(chosen, func(c forkbox.Service) bool { return c.PID == s.PID && c.Name == s.Name }) {
 				chosen = append(chosen, s)
 			}
 		}
@@ -229,8 +185,8 @@ func choose(op string, found []forkbox.Service, names []string) (chosen []forkbo
 	return chosen, nil
 }
 
-// goesBy says whether a service is meant: by its name, that of its recipe, a port,
-// or a directory of its data; db is any database.
+// goesBy says whether a service is meant: by its name, that of its recipe or of the
+// project that it belongs to, a port, or a directory of its data; db is any database.
 func goesBy(s forkbox.Service, name string) bool {
 	port, err := strconv.Atoi(name)
 	switch {
@@ -241,9 +197,9 @@ func goesBy(s forkbox.Service, name string) bool {
 	case strings.HasPrefix(name, "/"):
 		return slices.ContainsFunc(s.Data, func(d forkbox.ServiceData) bool { return d.Path == name })
 	case name == "db":
-		return s.Recipe == "postgresql" || s.Recipe == "mariadb"
+		return s.Recipe == "postgresql" || s.Recipe == "mariadb" || s.Name == name
 	}
-	return s.Name == name || s.Recipe == name
+	return s.Name == name || s.Recipe == name || s.Container != nil && name == s.Container.Project
 }
 
 func namesOf(found []forkbox.Service) string {

@@ -78,7 +78,7 @@ func (b *builder) moveBeside(ctx context.Context, s *spare, id string) error {
 // claim gives a spare the name of its box. It does not wait: init does what it
 // is told in order, so an exec comes after it, and ends if it cannot.
 func (i *instance) claim(box forkbox.Box) error {
-	return i.conn.Send(boxinit.Request{Verb: boxinit.DoClaim, ID: box.Name, Hosts: hosts(box.Name, box.Net)})
+	return i.conn.Send(boxinit.Request{Verb: boxinit.DoClaim, ID: box.Name, Hosts: hosts(box)})
 }
 
 // id is the box's: a spare's changes when it is taken.

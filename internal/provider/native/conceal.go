@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -27,7 +28,7 @@ import (
 func (c *concealment) lay(box forkbox.Box, trust func(ca string) map[string][]byte) *veil {
 	v := c.veil.clone()
 	v.write("/etc/hostname", []byte(box.Name+"\n"))
-	v.write("/etc/hosts", hosts(box.Name, box.Net))
+	v.write("/etc/hosts", hosts(box))
 	if box.Net == forkbox.NetPolicy {
 		raw, _ := os.ReadFile(resolvFile)
 		v.write(resolvFile, resolvConf(raw))
@@ -235,13 +236,17 @@ func ownerOf(st os.FileInfo) (uid, gid int) {
 // hosts is reality's /etc/hosts with the box's own name in it. Where names are
 // for the gate to resolve, which knows the rest of it, only loopback is there:
 // an address that the gate did not give out for a name is reached by no name.
-func hosts(name string, net forkbox.Net) []byte {
+// The names of containers lead to the box, which has the copies.
+func hosts(box forkbox.Box) []byte {
 	raw, _ := os.ReadFile("/etc/hosts")
-	if net == forkbox.NetPolicy {
+	if box.Net == forkbox.NetPolicy {
 		raw = onlyLoopback(raw)
 	}
 	raw = append(bytes.TrimRight(raw, "\n"), '\n')
-	return append(raw, "127.0.1.1\t"+name+"\n"...)
+	if names := box.ServiceHosts(); len(names) > 0 {
+		raw = append(raw, "127.0.0.1\t"+strings.Join(names, " ")+"\n"...)
+	}
+	return append(raw, "127.0.1.1\t"+box.Name+"\n"...)
 }
 
 func onlyLoopback(hosts []byte) (kept []byte) {

@@ -53,7 +53,7 @@ func (p *Provider) SettleStill(ctx context.Context, layer string, owner forkbox.
 	}
 	s := &still{scenery: p.scenery, draft: draft, owner: owner, at: map[string]string{}}
 	if err = s.findMounts(); err == nil {
-		err = s.takeOver(uppers, paths)
+		err = s.takeOver(ctx, uppers, paths)
 	}
 	if err != nil {
 		return errors.Join(err, draft.Abort())
@@ -61,8 +61,8 @@ func (p *Provider) SettleStill(ctx context.Context, layer string, owner forkbox.
 	return draft.Keep()
 }
 
-// takeOver moves what lies at paths of a box's upper directories into the layer.
-func (s *still) takeOver(uppers []change.Upper, paths []string) error {
+// takeOver has what lies at paths of a box's upper directories be in the layer.
+func (s *still) takeOver(ctx context.Context, uppers []change.Upper, paths []string) error {
 	for _, path := range paths {
 		on := innermost(uppers, path)
 		if on == nil || on.Dir == "" {
@@ -74,7 +74,7 @@ func (s *still) takeOver(uppers []change.Upper, paths []string) error {
 		}
 		into, err := s.put(path)
 		if err == nil {
-			err = os.Rename(from, into)
+			err = s.draft.Adopt(ctx, from, into)
 		}
 		if err != nil {
 			return err
@@ -167,7 +167,8 @@ func (s *still) like(dir, real string) error {
 	return unix.Chmod(dir, uint32(int(st.Mode().Perm())|special(st.Mode())))
 }
 
-// cover has each directory of the data hide what lies below it.
+// cover has each directory of the data hide what lies below it, and hides what the
+// data did not have.
 func (s *still) cover(paths []string) error {
 	for _, path := range paths {
 		into, ok := s.at[path]
@@ -175,13 +176,15 @@ func (s *still) cover(paths []string) error {
 			return forkbox.Errorf(forkbox.Internal, "copy the service's data", "%s was not copied", path)
 		}
 		st, err := os.Lstat(into)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			// There was none at that moment: what the machine has there, then or later,
+			// does not belong to the copy.
+			err = unix.Mknod(into, unix.S_IFCHR, 0)
+		case err == nil && st.IsDir():
+			err = unix.Lsetxattr(into, s.xattr, []byte("y"), 0)
+		}
 		if err != nil {
-			return err
-		}
-		if !st.IsDir() {
-			continue
-		}
-		if err := unix.Lsetxattr(into, s.xattr, []byte("y"), 0); err != nil {
 			return &os.PathError{Op: "mark", Path: into, Err: err}
 		}
 	}

@@ -3,9 +3,12 @@
 // Files that a database writes to cannot be copied one after the other: what is
 // copied last is younger than what was copied first, and the copy is one that
 // never was. A copy of one moment, on the other hand, is what a crash would have
-// left, and that a database is made to start from. There are four ways to it,
+// left, and that a database is made to start from. There are five ways to it,
 // best first:
 //
+//   - snapshot: have the filesystem keep the subvolume that has the data as it is.
+//     It takes btrfs, and a copy that lies on the same one. Only who may not
+//     survive a power failure is stopped for it.
 //   - reflink: stop the service, share the blocks of each file, let it go on.
 //     It takes a filesystem that shares, and a copy that lies on the same one.
 //   - online: have the engine write the copy. Nobody stops.

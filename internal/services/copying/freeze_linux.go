@@ -154,6 +154,11 @@ func rootsOf(sources []Source) (freezer.Stopped, error) {
 			return nil, forkbox.Errorf(forkbox.Unsupported, opTake, "%s cannot be stopped for a moment: forkbox itself was started by it", s.Name)
 		}
 		roots[s.PID] = start
+		for _, pid := range s.Others {
+			if start := freezer.StartOf(pid); start != "" && pid != 1 && !slices.Contains(freezer.FamilyOf(pid), os.Getpid()) {
+				roots[pid] = start
+			}
+		}
 	}
 	return roots, nil
 }

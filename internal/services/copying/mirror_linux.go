@@ -47,8 +47,9 @@ const (
 // counts is what a pass did.
 type counts struct {
 	files  int
-	bytes  int64 // of all files
+	bytes  int64 // of all files, and of those of each item
 	looked int64 // of those that were read
+	of     map[string]int64
 }
 
 // place is a name in an open directory.
@@ -65,11 +66,13 @@ func newMirror(share sharing) *mirror {
 // something in between.
 func (m *mirror) pass(ctx context.Context, items []item, hot bool, mapped map[string]bool) error {
 	m.ctx, m.hot, m.mapped = ctx, hot, mapped
-	m.next, m.links, m.counts = map[string]mark{}, map[inode]string{}, counts{}
+	m.next, m.links, m.counts = map[string]mark{}, map[inode]string{}, counts{of: map[string]int64{}}
 	for _, it := range items {
+		before := m.bytes
 		if err := m.top(it); err != nil {
 			return err
 		}
+		m.of[it.from] = m.bytes - before
 	}
 	m.seen = m.next
 	return nil

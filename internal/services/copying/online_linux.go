@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,14 +25,16 @@ import (
 // database does whose owner may not replicate: then another way is left.
 func (t *taking) byEngine(ctx context.Context) error {
 	t.taken.At = time.Now()
-	t.taken.Files, t.taken.Bytes = 0, 0
+	t.taken.Files, t.taken.Bytes, t.taken.of = 0, 0, map[string]int64{}
 	for _, s := range t.sources {
 		if s.PID == 0 {
 			continue
 		}
+		before := t.taken.Bytes
 		if err := t.runOnline(ctx, s); err != nil {
 			return unfit{err}
 		}
+		t.taken.of[filepath.Clean(s.Paths[0])] = t.taken.Bytes - before
 	}
 	return t.restOnline(ctx)
 }
@@ -54,6 +57,7 @@ func (t *taking) restOnline(ctx context.Context) error {
 	err := m.pass(ctx, items, false, nil)
 	t.taken.Files += m.files
 	t.taken.Bytes += m.bytes
+	maps.Copy(t.taken.of, m.of)
 	return err
 }
 

@@ -21,6 +21,7 @@ const (
 	perLooked       = 20 * time.Microsecond
 	perProcess      = 2 * time.Millisecond
 	toStop          = 30 * time.Millisecond
+	toSnapshot      = 60 * time.Millisecond // after the filesystem was synced
 )
 
 // recently is how long ago a file was written to that will be again.
@@ -42,6 +43,16 @@ func Predict(ctx context.Context, sources []Source, near string) (way string, pa
 	for i := range t.items {
 		t.items[i].to = filepath.Join(near, "copy")
 	}
+	if s, ok := onlyOnline(sources); ok && s.Online.Memory {
+		return Engine, 0, nil
+	}
+	t.MaxPause = time.Hour // whatever it takes
+	if t.snapable() == nil {
+		if t.durable() {
+			return Snapshot, 0, nil
+		}
+		return Snapshot, toSnapshot, nil
+	}
 	sharable := t.sharable() == nil
 	if _, ok := onlyOnline(sources); ok && !sharable {
 		return Engine, 0, nil
@@ -50,10 +61,10 @@ func Predict(ctx context.Context, sources []Source, near string) (way string, pa
 	if err != nil {
 		return "", 0, forkbox.Wrap(op, err)
 	}
-	if sharable {
-		return Reflink, round(pauseToShare(found.files)), nil
-	}
 	found.processes = len(t.family())
+	if sharable {
+		return Reflink, round(found.pauseToShare()), nil
+	}
 	return Delta, round(found.pause(speedUnmeasured)), nil
 }
 
@@ -62,6 +73,7 @@ type load struct {
 	files     int
 	bytes     int64
 	warm      int64 // of files that have changed since they were copied, or lately
+	changed   int   // how many those are
 	processes int
 }
 
@@ -71,8 +83,10 @@ func (l load) pause(speed float64) time.Duration {
 	return toStop + time.Duration(l.processes)*perProcess + time.Duration(l.files)*perLooked + reading
 }
 
-// pauseToShare is how long it takes to share the blocks of files.
-func pauseToShare(files int) time.Duration { return toStop + time.Duration(files)*perShared }
+// pauseToShare is how long it takes to share the blocks of those that have changed.
+func (l load) pauseToShare() time.Duration {
+	return toStop + time.Duration(l.processes)*perProcess + time.Duration(l.files)*perLooked + time.Duration(l.changed)*perShared
+}
 
 // round makes a time one that people read.
 func round(d time.Duration) time.Duration {
@@ -126,5 +140,6 @@ func (l *load) add(path string, info fs.FileInfo, seen map[string]mark, since un
 	}
 	if warm || mapped[path] {
 		l.warm += st.Size
+		l.changed++
 	}
 }

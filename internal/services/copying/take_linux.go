@@ -20,13 +20,20 @@ const opTake = "copy the service's data"
 // Source is one service whose data is copied.
 type Source struct {
 	Name     string
-	PID      int // the process that the others of the service come from; 0: nothing runs, nothing is frozen
+	PID      int   // the process that the others of the service come from; 0: nothing runs, nothing is frozen
+	Others   []int // processes of no service that write to its data: they stand still as well
 	UID, GID int
 	Paths    []string // absolute real paths: files and directories
 	Online   *Online  // the engine's own way to copy without a pause, nil if it has none
 	// Drop are names relative to a directory of Paths that the copy must not have
 	// (postmaster.pid), as patterns of path.Match.
 	Drop []string
+	// Watchdog is how long its manager lets it be silent before it ends it; 0: for
+	// ever. It is stopped for less than half of that.
+	Watchdog time.Duration
+	// Durable says that the engine syncs what it depends on: it starts from what a
+	// power failure leaves.
+	Durable bool
 }
 
 // Online is a command that writes a consistent copy to its standard output while
@@ -36,6 +43,9 @@ type Online struct {
 	// Gives is "tar", which is unpacked into Paths[0]; or the name of a file, which
 	// is Paths[0] if that is called so, and else in it.
 	Gives string
+	// Memory says that the files of the service are older than what it has in
+	// memory, so that this way is the best, and the others are for when it fails.
+	Memory bool
 }
 
 // Options say how data is copied, and where to.
@@ -49,10 +59,11 @@ type Options struct {
 
 // The ways, best first.
 const (
-	Reflink = "reflink"
-	Engine  = "online"
-	Delta   = "delta"
-	Plain   = "plain"
+	Snapshot = "snapshot"
+	Reflink  = "reflink"
+	Engine   = "online"
+	Delta    = "delta"
+	Plain    = "plain"
 )
 
 // Taken is what was copied.
@@ -60,9 +71,19 @@ type Taken struct {
 	Way    string
 	Paused time.Duration // as the process measured it that held the freeze
 	Bytes  int64
+	Of     map[string]Part // by path that was put somewhere
 	Files  int
 	At     time.Time // the moment that the copy is of; online: not before it
 	Note   string    // why it is not by a better way, if that was tried
+
+	of map[string]int64 // bytes
+}
+
+// Part is how one of several was copied.
+type Part struct {
+	Way    string
+	Paused time.Duration
+	Bytes  int64
 }
 
 // item is a path with where its copy goes, and what it must not have.
@@ -78,6 +99,7 @@ type taking struct {
 	items   []item
 	roots   freezer.Stopped // of the services that run
 	taken   Taken
+	watched string // the service whose watchdog bounds the pause, if one does
 }
 
 // unfit is why a way is not possible here, so that the next is tried.
@@ -92,31 +114,80 @@ func isUnfit(err error) bool {
 
 // Take copies the data of services as it is at one moment. After an error there is
 // no copy.
+//
+// A service whose files are older than its memory cannot be part of that moment, as
+// it has to run to tell what it has: each of those is copied by itself, after the
+// others.
 func Take(ctx context.Context, sources []Source, o Options) (Taken, error) {
-	t, err := begin(sources, o)
-	if err != nil {
-		return Taken{}, forkbox.Wrap(opTake, err)
+	all := Taken{Of: map[string]Part{}}
+	var done []*taking
+	for _, together := range moments(sources) {
+		t, err := begin(together, o)
+		if err == nil {
+			err = t.take(ctx)
+		}
+		if err != nil {
+			for _, t := range done {
+				err = errors.Join(err, t.discard())
+			}
+			return Taken{}, final(err)
+		}
+		done = append(done, t)
+		all.add(t.taken)
 	}
+	return all, nil
+}
+
+// moments are the services that are copied as of one moment, and those that are by
+// themselves.
+func moments(sources []Source) (all [][]Source) {
+	var together []Source
+	for _, s := range sources {
+		if s.PID != 0 && s.Online != nil && s.Online.Memory {
+			all = append(all, []Source{s})
+		} else {
+			together = append(together, s)
+		}
+	}
+	if len(together) > 0 {
+		all = slices.Insert(all, 0, together)
+	}
+	return all
+}
+
+// add counts what was copied by itself with what was before.
+func (a *Taken) add(b Taken) {
+	if a.Way == "" {
+		a.Way, a.Paused, a.At, a.Note = b.Way, b.Paused, b.At, b.Note
+	}
+	a.Bytes += b.Bytes
+	a.Files += b.Files
+	for path, bytes := range b.of {
+		a.Of[path] = Part{b.Way, b.Paused, bytes}
+	}
+}
+
+func (t *taking) take(ctx context.Context) error {
 	ways, err := t.ways()
 	if err != nil {
-		return Taken{}, err
+		return err
 	}
 	var errs []error
 	for _, way := range ways {
 		err := t.by(ctx, way)
 		if err == nil {
 			t.taken.Way, t.taken.Note = way, notes(errs)
-			return t.taken, nil
+			return nil
 		}
 		errs = append(errs, err)
 		if err := t.discard(); err != nil {
-			return Taken{}, forkbox.Wrap(opTake, err)
+			return forkbox.Wrap(opTake, err)
 		}
 		if !isUnfit(err) || ctx.Err() != nil {
 			break
 		}
 	}
-	return Taken{}, final(errs[len(errs)-1])
+	return final(errs[len(errs)-1])
 }
 
 // final is an error without what it was wrapped in on the way.
@@ -131,14 +202,18 @@ func final(err error) error {
 func notes(errs []error) string {
 	var all []string
 	for _, err := range errs {
-		var e *forkbox.Error
-		if errors.As(err, &e) {
-			all = append(all, e.Why)
-		} else {
-			all = append(all, err.Error())
-		}
+		all = append(all, Why(err))
 	}
 	return strings.Join(all, "; ")
+}
+
+// Why is the reason alone, without what could not be done for it.
+func Why(err error) string {
+	var e *forkbox.Error
+	if errors.As(err, &e) {
+		return e.Why
+	}
+	return err.Error()
 }
 
 // begin finds out where all goes. What lies in another path is copied with it.
@@ -148,6 +223,7 @@ func begin(sources []Source, o Options) (*taking, error) {
 	if t.roots, err = rootsOf(sources); err != nil {
 		return nil, err
 	}
+	t.heed()
 	t.items = itemsOf(sources)
 	for i := range t.items {
 		it := &t.items[i]
@@ -159,6 +235,16 @@ func begin(sources []Source, o Options) (*taking, error) {
 		}
 	}
 	return t, nil
+}
+
+// heed keeps a pause below half of what a watchdog allows: systemd ends what it
+// takes to hang, and does not know that it is stopped.
+func (t *taking) heed() {
+	for _, s := range t.sources {
+		if most := s.Watchdog / 2; s.PID != 0 && s.Watchdog > 0 && most <= t.MaxPause {
+			t.MaxPause, t.watched = most-time.Microsecond, s.Name
+		}
+	}
 }
 
 // itemsOf are the paths of sources that lie in no other.
@@ -202,10 +288,15 @@ func (t *taking) ways() ([]string, error) {
 		return []string{Plain}, nil
 	}
 	var ways []string
+	if t.snapable() == nil {
+		ways = append(ways, Snapshot)
+	}
 	if t.MaxPause > 0 && t.sharable() == nil {
 		ways = append(ways, Reflink)
 	}
-	if _, ok := onlyOnline(t.sources); ok {
+	if s, ok := onlyOnline(t.sources); ok && s.Online.Memory {
+		ways = slices.Insert(ways, 0, Engine)
+	} else if ok {
 		ways = append(ways, Engine)
 	}
 	return append(ways, Delta), nil
@@ -215,6 +306,12 @@ func (t *taking) ways() ([]string, error) {
 func (t *taking) possible() error {
 	switch t.Way {
 	case Delta:
+		return nil
+	case Snapshot:
+		if err := t.snapable(); err != nil {
+			return forkbox.Errorf(forkbox.Unsupported, opTake, "no snapshot can be made of its data: %w", err).
+				Hint("have the data in one subvolume of a btrfs, and forkbox's files on that btrfs")
+		}
 		return nil
 	case Reflink:
 		if err := t.sharable(); err != nil {
@@ -235,7 +332,7 @@ func (t *taking) possible() error {
 		}
 		return nil
 	}
-	return forkbox.Errorf(forkbox.Unsupported, opTake, "there is no way %q", t.Way).Hint("there are: reflink, online, delta, plain")
+	return forkbox.Errorf(forkbox.Unsupported, opTake, "there is no way %q", t.Way).Hint("there are: snapshot, reflink, online, delta, plain")
 }
 
 // onlyOnline is the one service that runs, if it can copy its data itself. Two of
@@ -250,6 +347,8 @@ func onlyOnline(sources []Source) (Source, bool) {
 
 func (t *taking) by(ctx context.Context, way string) error {
 	switch way {
+	case Snapshot:
+		return t.bySnapshot(ctx)
 	case Reflink:
 		return t.byReflink(ctx)
 	case Engine:
@@ -277,7 +376,7 @@ func (t *taking) plain(ctx context.Context) error {
 }
 
 // count notes what the copy has.
-func (t *taking) count(m *mirror) { t.taken.Files, t.taken.Bytes = m.files, m.bytes }
+func (t *taking) count(m *mirror) { t.taken.Files, t.taken.Bytes, t.taken.of = m.files, m.bytes, m.of }
 
 // steps tells of progress.
 func (t *taking) steps(total int64) func(int64) {
@@ -329,8 +428,15 @@ func (t *taking) late(ctx context.Context, err error) error {
 	if err == nil || !errors.Is(err, errLate) && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return err
 	}
-	return forkbox.Errorf(forkbox.TimedOut, opTake, "it was not done in the %s that %s may stand still: %w", t.MaxPause, t.names(), err).
-		Hint("allow it longer with `--pause %s`", longer(t.MaxPause))
+	return t.advise(forkbox.Errorf(forkbox.TimedOut, opTake, "it was not done in the %s that %s may stand still: %w", t.MaxPause, t.names(), err), longer(t.MaxPause))
+}
+
+// advise says what would help against a pause that is too long.
+func (t *taking) advise(err *forkbox.Error, pause time.Duration) error {
+	if t.watched != "" {
+		return err.Hint("systemd ends %s when it is silent for twice as long (WatchdogSec): copy it while little is written, or have the data and forkbox's files on one btrfs or XFS", t.watched)
+	}
+	return err.Hint("allow it with `--pause %s`", pause)
 }
 
 func (t *taking) names() string {
@@ -340,7 +446,7 @@ func (t *taking) names() string {
 			all = append(all, s.Name)
 		}
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(slices.Compact(all), ", ") // a container is several sources
 }
 
 // longer is a pause with room for more than was expected.

@@ -47,7 +47,7 @@ func beWriter(dir string) error {
 		return err
 	}
 	w := writing{dir: dir, partnerWrites: in, partnerSays: bufio.NewReader(out)}
-	if w.log, err = os.OpenFile(filepath.Join(dir, "1-log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
+	if w.log, err = os.OpenFile(filepath.Join(dir, "1-log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY|syncs(), 0o600); err != nil {
 		return err
 	}
 	if w.left, err = tableFile(filepath.Join(dir, "2-left")); err != nil {
@@ -70,7 +70,28 @@ func beWriter(dir string) error {
 }
 
 func tableFile(name string) (*os.File, error) {
-	return os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	return os.OpenFile(name, os.O_CREATE|os.O_RDWR|syncs(), 0o600)
+}
+
+// syncsVar has a writer sync each thing before the next, as a database does that
+// survives power failures.
+const syncsVar = "COPYING_TEST_SYNCS"
+
+func syncs() int {
+	if os.Getenv(syncsVar) != "" {
+		return os.O_SYNC
+	}
+	return 0
+}
+
+// newFile writes a file that there may have been none of.
+func newFile(name string, text []byte) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syncs(), 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 func (w *writing) write(n uint64) error {
@@ -114,7 +135,17 @@ func bePartner(dir string) error {
 			return err
 		}
 		binary.BigEndian.PutUint64(memory, n)
+		if syncs() != 0 {
+			if err := unix.Msync(memory, unix.MS_SYNC); err != nil {
+				return err
+			}
+		}
 		binary.BigEndian.PutUint64(memory[len(memory)-8:], n)
+		if syncs() != 0 {
+			if err := unix.Msync(memory, unix.MS_SYNC); err != nil {
+				return err
+			}
+		}
 		if err := partnerNames(dir, n); err != nil {
 			return err
 		}
@@ -125,7 +156,7 @@ func bePartner(dir string) error {
 
 func partnerNames(dir string, n uint64) error {
 	text := []byte(strconv.FormatUint(n, 10))
-	if err := os.WriteFile(filepath.Join(dir, "5-new"), text, 0o600); err != nil {
+	if err := newFile(filepath.Join(dir, "5-new"), text); err != nil {
 		return err
 	}
 	if err := os.Rename(filepath.Join(dir, "5-new"), filepath.Join(dir, "5-current")); err != nil {
@@ -142,7 +173,7 @@ func partnerNames(dir string, n uint64) error {
 	if n%2 == 0 {
 		return os.Symlink("nowhere", filepath.Join(sub, fmt.Sprint(n)))
 	}
-	return os.WriteFile(filepath.Join(sub, fmt.Sprint(n)), text, 0o600)
+	return newFile(filepath.Join(sub, fmt.Sprint(n)), text)
 }
 
 // startWriter starts one in a directory; it ends with the test.

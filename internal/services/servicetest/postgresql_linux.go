@@ -72,16 +72,22 @@ func RunPostgreSQL(t *testing.T, name string, args ...string) string {
 // runs as.
 func PostgreSQLCommand(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
-	if len(programs) == 0 {
-		t.Skip("PostgreSQL is not installed: apt-get install postgresql")
-	}
-	cmd := exec.Command(filepath.Join(programs[len(programs)-1], name), args...)
+	cmd := exec.Command(PostgreSQLProgram(t, name), args...)
 	cmd.Dir = "/"
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}
 	return cmd
+}
+
+// PostgreSQLProgram is where one of its programs is.
+func PostgreSQLProgram(t *testing.T, name string) string {
+	t.Helper()
+	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	if len(programs) == 0 {
+		t.Skip("PostgreSQL is not installed: apt-get install postgresql")
+	}
+	return filepath.Join(programs[len(programs)-1], name)
 }
 
 // Sum is what lies below a directory, in one word: the names and sizes of its files

@@ -24,7 +24,17 @@ func (e *entry) Copied() bool {
 	if !ok || e.state == present {
 		return ok
 	}
-	return !e.in.opaque && !e.olderGround(c) && !e.w.displaced(e.up.stamp())
+	return !e.in.opaque && !e.olderGround(c) && !e.w.displaced(e.up.stamp()) && !e.wasDisplaced(c)
+}
+
+// wasDisplaced is displaced for a file that was moved in a layer and written to
+// since: the layer has it as it was moved.
+func (e *entry) wasDisplaced(c copied) bool {
+	if c.dir == e.dir {
+		return false
+	}
+	f, err := lstat(c.dir, c.name)
+	return err == nil && e.w.displaced(f.stamp())
 }
 
 // olderGround says that the directory of the base has not changed since the

@@ -85,6 +85,9 @@ func (d *discarder) keep(at string, id forkbox.Identity, tell func(forkbox.Ident
 			}
 			return nil
 		case id == forkbox.Identity{} && base.Mode == 0:
+			if in.opaque {
+				return nil // nothing of the base shows here, and a mark would: the kernel hides marks only where it merges
+			}
 			return t.put(name, t.delete)
 		case base.isDir() && id.Ino != 0:
 			if ok, err := t.enterBase(name); err != nil || !ok {

@@ -45,6 +45,16 @@ func lstat(dir int, name string) (file, error) {
 	return f, err
 }
 
+// born is when an inode was made; 0 where the filesystem does not say.
+func born(dir int, name string) int64 {
+	var st unix.Statx_t
+	err := unix.Statx(dir, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_BTIME, &st)
+	if err != nil || st.Mask&unix.STATX_BTIME == 0 {
+		return 0
+	}
+	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
+}
+
 // fatal says whether err is a failure of the machine. Anything else is about
 // the one file: it vanished, was replaced, or is not ours to read.
 func fatal(err error) bool {

@@ -57,6 +57,26 @@ func (e *entry) Old() (forkbox.Node, error) {
 // a directory of the box's own.
 func (e *entry) Unshown() bool { return e.in.opaque && e.state == present }
 
+// Born is when the inode that the box has was made; 0 where that is not told.
+func (e *entry) Born() int64 { return born(e.dir, e.name) }
+
+// UnshownSince is since when at the latest, where Unshown: the directory that the
+// box has instead was made then; 0 where that is not told.
+func (e *entry) UnshownSince() int64 {
+	if len(e.in.parts) == 0 {
+		return 0
+	}
+	return born(e.in.parts[len(e.in.parts)-1].dir, ".")
+}
+
+// BornOld is Born of what reality has.
+func (e *entry) BornOld() int64 {
+	if e.hidden || e.state == missing {
+		return 0
+	}
+	return born(e.baseDir, e.baseName)
+}
+
 func (e *entry) OpenOld() (*os.File, error) {
 	if e.hidden || e.state == missing {
 		return nil, e.notThere("open")

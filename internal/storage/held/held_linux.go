@@ -26,6 +26,7 @@ type Search struct {
 	files     map[inode]string
 	sure      []string        // of the files, those that are open for writing
 	dirs      map[string]goal // by path: a box may delete many, one by one
+	devices   map[uint64]bool // that they are on
 	databases databases
 	found     map[string]forkbox.Caution
 }
@@ -39,7 +40,7 @@ func search(v view) *Search {
 		return err == nil
 	}
 	return &Search{
-		view: v, files: map[inode]string{}, dirs: map[string]goal{}, found: map[string]forkbox.Caution{},
+		view: v, files: map[inode]string{}, dirs: map[string]goal{}, devices: map[uint64]bool{}, found: map[string]forkbox.Caution{},
 		databases: databases{exists: exists, top: map[string]string{}},
 	}
 }
@@ -87,6 +88,7 @@ func (s *Search) add(dir string, database bool) {
 	}
 	if st, err := s.view.lstat(dir); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		s.dirs[dir] = goal{uint64(st.Dev), database}
+		s.devices[uint64(st.Dev)] = true
 	}
 }
 
@@ -163,14 +165,16 @@ func (s *Search) processes() {
 // could be told.
 func (s *Search) process(pid string) {
 	dir := "/proc/" + pid + "/"
+	var here func(string) string
 	if len(s.dirs) > 0 {
+		here = s.view.names(pid)
 		if cwd, err := os.Readlink(dir + "cwd"); err == nil {
-			s.works(pid, cwd, dir+"cwd")
+			s.works(pid, cwd, dir+"cwd", here)
 		}
 	}
 	fds, _ := os.ReadDir(dir + "fd")
 	for _, fd := range fds {
-		s.descriptor(pid, fd.Name())
+		s.descriptor(pid, fd.Name(), here)
 	}
 	if len(s.files) > 0 {
 		s.mappings(pid)
@@ -178,22 +182,29 @@ func (s *Search) process(pid string) {
 }
 
 // works finds servers whose working directory is that of their database.
-func (s *Search) works(pid, cwd, link string) {
+func (s *Search) works(pid, cwd, link string, here func(string) string) {
 	var st unix.Stat_t
-	if g := s.dirs[cwd]; g.database && unix.Stat(link, &st) == nil && s.view.on(g.dev, uint64(st.Dev)) {
+	if unix.Stat(link, &st) != nil || !s.onDevice(uint64(st.Dev)) {
+		return
+	}
+	cwd = here(cwd)
+	if g := s.dirs[cwd]; g.database && s.view.on(g.dev, uint64(st.Dev)) {
 		s.hold(cwd, pid)
 	}
 }
 
-func (s *Search) descriptor(pid, fd string) {
+func (s *Search) descriptor(pid, fd string, here func(string) string) {
 	link := "/proc/" + pid + "/fd/" + fd
 	var st unix.Stat_t
 	if unix.Stat(link, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return
 	}
 	hit := s.hits(inode{uint64(st.Dev), st.Ino}, func() string {
-		name, _ := os.Readlink(link)
-		return name
+		name, err := os.Readlink(link)
+		if err != nil {
+			return ""
+		}
+		return here(name)
 	})
 	if len(hit) > 0 && linux.OpenForWriting("/proc/"+pid+"/fdinfo/"+fd) {
 		for _, p := range hit {
@@ -207,7 +218,7 @@ func (s *Search) hits(id inode, name func() string) (list []string) {
 	if p, ok := s.files[id]; ok {
 		list = append(list, p)
 	}
-	if len(s.dirs) == 0 {
+	if len(s.dirs) == 0 || !s.onDevice(id.dev) {
 		return list
 	}
 	for at := name(); path.IsAbs(at); at = path.Dir(at) {
@@ -219,6 +230,16 @@ func (s *Search) hits(id inode, name func() string) (list []string) {
 		}
 	}
 	return list
+}
+
+// onDevice says whether a file may lie in any of the directories.
+func (s *Search) onDevice(dev uint64) bool {
+	for its := range s.devices {
+		if s.view.on(its, dev) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Search) hold(p, pid string) {

@@ -4,9 +4,11 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/forkbox/forkbox/internal/elsewhere"
 	"github.com/forkbox/forkbox/internal/linux"
 )
 
@@ -17,6 +19,8 @@ type view interface {
 	pids() []string
 	number(pid string) string // as the user who reads it knows the process
 	on(dir, file uint64) bool // whether a file may lie in a directory, by their devices
+	// names gives, for what a process calls a file, what it is called here.
+	names(pid string) func(string) string
 }
 
 // reality is the machine: any process may hold what is in it.
@@ -44,6 +48,16 @@ func (reality) pids() (pids []string) {
 func (reality) number(pid string) string { return "pid " + pid }
 
 func (reality) on(dir, file uint64) bool { return dir == file }
+
+// names: a container has a directory of the machine where it likes.
+func (reality) names(pid string) func(string) string {
+	n, err := strconv.Atoi(pid)
+	if err != nil || !elsewhere.Is(n) {
+		return func(name string) string { return name }
+	}
+	its := sync.OnceValue(func() elsewhere.Names { return elsewhere.Of(n) })
+	return func(name string) string { return its().Here(name) }
+}
 
 // InBox is a search among the processes of a box, whose host's numbers these
 // are, for what lies below root, the box's own. Paths are those that the box
@@ -94,3 +108,5 @@ func (b box) number(pid string) string {
 // on: a file on overlayfs may have another device than the directory that it is
 // in.
 func (b box) on(uint64, uint64) bool { return true }
+
+func (b box) names(string) func(string) string { return func(name string) string { return name } }

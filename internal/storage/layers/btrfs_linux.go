@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 func (btrfs) mkdir(dir string) error {
@@ -41,43 +42,9 @@ func (b btrfs) try(dir string) error {
 	return removeTree(context.Background(), dir, name)
 }
 
-// The ioctls of btrfs. FICLONE began as one of them; it differs by its number
-// (9) and by its argument (an int), and is encoded rightly for every processor.
-const (
-	ioctlBase         = unix.FICLONE - 9 - 4<<16 + uint(unsafe.Sizeof(volumeArgs{}))<<16
-	ioctlSnapshot     = ioctlBase + 1
-	ioctlCreateVolume = ioctlBase + 14
-	ioctlDeleteVolume = ioctlBase + 15
-)
-
-// volumeArgs is the kernel's struct btrfs_ioctl_vol_args.
-type volumeArgs struct {
-	fd   int64
-	name [4088]byte
-}
-
-// volumeRoot is the inode number of every subvolume's root directory.
-const volumeRoot = 256
-
-// volumeIoctl does something to a name in a directory.
-func volumeIoctl(dir int, request uint, name string, source int) error {
-	args := volumeArgs{fd: int64(source)}
-	copy(args.name[:len(args.name)-1], name)
-	for {
-		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(dir), uintptr(request), uintptr(unsafe.Pointer(&args)))
-		switch errno {
-		case 0:
-			return nil
-		case unix.EINTR:
-		default:
-			return errno
-		}
-	}
-}
-
 func createSubvolume(path string) error {
 	return inParent(path, func(dir int, name string) error {
-		if err := volumeIoctl(dir, ioctlCreateVolume, name, 0); err != nil {
+		if err := linux.CreateSubvolume(dir, name); err != nil {
 			return fmt.Errorf("create subvolume %s: %w", path, err)
 		}
 		return nil
@@ -91,7 +58,7 @@ func snapshotSubvolume(from, to string) error {
 	}
 	defer source.Close()
 	return inParent(to, func(dir int, name string) error {
-		if err := volumeIoctl(dir, ioctlSnapshot, name, int(source.Fd())); err != nil {
+		if err := linux.SnapshotSubvolume(dir, name, int(source.Fd()), false); err != nil {
 			return fmt.Errorf("snapshot subvolume %s as %s: %w", from, to, err)
 		}
 		return nil
@@ -114,7 +81,7 @@ func inParent(path string, do func(dir int, name string) error) error {
 func deleteSubvolume(ctx context.Context, parent int, name string) (done bool) {
 	var st unix.Stat_t
 	err := unix.Fstatat(parent, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-	if err != nil || st.Ino != volumeRoot || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+	if err != nil || st.Ino != linux.SubvolumeRoot || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return false
 	}
 	// The ioctl wants a directory that is open for more than its path.
@@ -126,7 +93,7 @@ func deleteSubvolume(ctx context.Context, parent int, name string) (done bool) {
 	if crowded(dir) {
 		drainSubvolume(ctx, dir, name)
 	}
-	return volumeIoctl(dir, ioctlDeleteVolume, name, 0) == nil
+	return linux.DeleteSubvolume(dir, name) == nil
 }
 
 // drainSubvolume deletes what is in a subvolume, as far as it can: btrfs deletes
@@ -147,7 +114,7 @@ func drainSubvolume(ctx context.Context, parent int, name string) {
 
 func isSubvolume(dir string) bool {
 	var st unix.Stat_t
-	return unix.Lstat(dir, &st) == nil && st.Ino == volumeRoot && st.Mode&unix.S_IFMT == unix.S_IFDIR && onBtrfs(dir)
+	return unix.Lstat(dir, &st) == nil && st.Ino == linux.SubvolumeRoot && st.Mode&unix.S_IFMT == unix.S_IFDIR && onBtrfs(dir)
 }
 
 func onBtrfs(dir string) bool {

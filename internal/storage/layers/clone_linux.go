@@ -51,6 +51,27 @@ func cloneTree(ctx context.Context, from, to string, share sharing, still bool) 
 	return c.dropLinks()
 }
 
+// Adopt has something of the store that nobody writes to be a part of the draft. It
+// may leave it where it is: nothing can be renamed out of a subvolume. Both have one
+// name.
+func (d *Draft) Adopt(ctx context.Context, from, to string) error {
+	err := os.Rename(from, to)
+	if !errors.Is(err, unix.EXDEV) {
+		return err
+	}
+	to = filepath.Dir(to)
+	c := &cloner{ctx: ctx, share: mayShare, still: true, root: to, linked: map[inode]*linked{}, buf: make([]byte, filecopy.XattrMax)}
+	defer c.src.close()
+	defer c.dst.close()
+	if err := errors.Join(c.src.begin(filepath.Dir(from)), c.dst.begin(to)); err != nil {
+		return err
+	}
+	if err := c.entry(filepath.Base(from)); err != nil {
+		return err
+	}
+	return c.dropLinks()
+}
+
 // entry copies one name of the directory that the walk is in.
 func (c *cloner) entry(name string) error {
 	c.path = append(c.path, name)

@@ -91,8 +91,9 @@ func (r *remover) remove(dir int, name string, depth int) error {
 	if err := unlink(dir, name); !errors.Is(err, unix.EISDIR) {
 		return err
 	}
-	// The top of a box is a subvolume at times; what a box makes never is.
-	if depth == 0 && deleteSubvolume(r.ctx, dir, name) {
+	// The top of a box is a subvolume at times, and a crash may leave the snapshot
+	// that a still was being copied from anywhere in it. What a box makes never is.
+	if deleteSubvolume(r.ctx, dir, name) {
 		return nil
 	}
 	sub, err := enter(dir, name)

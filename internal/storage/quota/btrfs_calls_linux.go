@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // inDir does something with an open directory.
@@ -25,17 +27,16 @@ func inDir(dir string, do func(fd int) error) error {
 
 // filesystemID is the name of the filesystem in sysfs.
 func filesystemID(fd int) (string, error) {
-	var args infoArgs
-	if err := ioctl(fd, ioctlInfo, unsafe.Pointer(&args)); err != nil {
+	id, err := linux.BtrfsID(fd)
+	if err != nil {
 		return "", err
 	}
-	id := args.fsid
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:]), nil
 }
 
 // volumeID is the id of the subvolume that a directory lies in.
 func volumeID(fd int) (uint64, error) {
-	args := lookupArgs{object: volumeRoot}
+	args := lookupArgs{object: linux.SubvolumeRoot}
 	err := ioctl(fd, ioctlLookup, unsafe.Pointer(&args))
 	return args.tree, err
 }
@@ -95,7 +96,6 @@ const btrfsType = 0x94
 var (
 	ioctlSearch      = request(both, btrfsType, 17, unsafe.Sizeof(searchArgs{}))
 	ioctlLookup      = request(both, btrfsType, 18, unsafe.Sizeof(lookupArgs{}))
-	ioctlInfo        = request(reads, btrfsType, 31, unsafe.Sizeof(infoArgs{}))
 	ioctlControl     = request(both, btrfsType, 40, unsafe.Sizeof(controlArgs{}))
 	ioctlCreateGroup = request(writes, btrfsType, 42, unsafe.Sizeof(groupArgs{}))
 	ioctlLimitGroup  = request(reads, btrfsType, 43, unsafe.Sizeof(limitArgs{}))
@@ -116,11 +116,6 @@ type (
 	lookupArgs struct { // ino_lookup_args
 		tree, object uint64
 		_            [4080]byte
-	}
-	infoArgs struct { // fs_info_args
-		_    [16]byte
-		fsid [16]byte
-		_    [992]byte
 	}
 	controlArgs struct { // quota_ctl_args
 		command, _ uint64
@@ -143,7 +138,6 @@ const (
 
 	limitsReferenced = 1 // BTRFS_QGROUP_LIMIT_MAX_RFER
 
-	volumeRoot  = 256 // the inode of every subvolume's root directory
 	firstVolume = 256 // the lowest id that a subvolume can have
 )
 

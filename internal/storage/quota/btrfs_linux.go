@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forkbox/forkbox/internal/linux"
 )
 
 // btrfs limits subvolumes by their quota groups. There are two kinds. Full
@@ -125,7 +127,7 @@ func (b *btrfs) ID(dir string) (id uint64, err error) {
 		if err := unix.Fstat(fd, &st); err != nil {
 			return err
 		}
-		if st.Ino != volumeRoot {
+		if st.Ino != linux.SubvolumeRoot {
 			return ErrUncounted
 		}
 		id, err = volumeID(fd)
