@@ -279,3 +279,22 @@ func TestWhoElseWritesStandsStill(t *testing.T) {
 		t.Error("nothing stood still")
 	}
 }
+
+// A journal that there was when the service was looked for, and is none any more, is
+// no reason not to copy.
+func TestFilesThatComeAndGo(t *testing.T) {
+	dir := t.TempDir()
+	database := filepath.Join(dir, "bank.db")
+	if err := os.WriteFile(database, []byte("SQLite format 3\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := forkbox.Service{Name: "lite", Recipe: generic, PID: os.Getpid(), Data: []forkbox.ServiceData{{Path: database}, {Path: database + "-journal"}}}
+	source, err := SourceOf(s)
+	if want := []string{database, database + "-journal", database + "-shm", database + "-wal"}; err != nil || !slices.Equal(source.Paths, want) {
+		t.Errorf("%q %v", source.Paths, err)
+	}
+	s.Recipe = "postgresql"
+	if _, err := SourceOf(s); forkbox.CodeOf(err) != forkbox.NotFound {
+		t.Errorf("the data of a database may be gone: %v", err)
+	}
+}
