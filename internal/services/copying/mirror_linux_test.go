@@ -132,23 +132,28 @@ func change(t testing.TB, root string, r *rand.Rand) {
 // second: nothing is lost and nothing is left over.
 func TestTheLastPassMakesTheCopyLikeTheTree(t *testing.T) {
 	for seed := range uint64(60) {
-		r := rand.New(rand.NewPCG(seed, 17))
-		root, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
-		must(t, os.MkdirAll(filepath.Join(root, "d/e"), 0o755))
-		m := newMirror(neverShare)
-		items := []item{{from: root, to: to}}
-		for range 4 {
-			for range 25 {
-				change(t, root, r)
-			}
-			must(t, m.pass(t.Context(), items, true, nil))
-		}
-		for range r.IntN(25) {
+		changeBetweenPasses(t, t.TempDir(), filepath.Join(t.TempDir(), "copy"), neverShare, seed)
+	}
+}
+
+// changeBetweenPasses changes a tree between passes, and compares after the last.
+func changeBetweenPasses(t *testing.T, root, to string, share sharing, seed uint64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 17))
+	must(t, os.MkdirAll(filepath.Join(root, "d/e"), 0o755))
+	m := newMirror(share)
+	items := []item{{from: root, to: to}}
+	for range 4 {
+		for range 25 {
 			change(t, root, r)
 		}
-		must(t, m.pass(t.Context(), items, false, nil))
-		wantSame(t, fingerprint(t, root), fingerprint(t, to))
+		must(t, m.pass(t.Context(), items, true, nil))
 	}
+	for range r.IntN(25) {
+		change(t, root, r)
+	}
+	must(t, m.pass(t.Context(), items, false, nil))
+	wantSame(t, fingerprint(t, root), fingerprint(t, to))
 }
 
 func TestSmallChangesWriteLittle(t *testing.T) {

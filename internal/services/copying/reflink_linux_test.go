@@ -2,7 +2,6 @@ package copying
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,21 +104,6 @@ func TestTheLastPassSharesWhatChanged(t *testing.T) {
 
 func sharePasses(t *testing.T, mnt string) {
 	for seed := range uint64(30) {
-		r := rand.New(rand.NewPCG(seed, 55))
-		root, to := filepath.Join(mnt, fmt.Sprint("tree-", seed)), filepath.Join(mnt, fmt.Sprint("copy-", seed))
-		must(t, os.MkdirAll(filepath.Join(root, "d/e"), 0o755))
-		m := newMirror(mustShare)
-		items := []item{{from: root, to: to}}
-		for range 3 {
-			for range 25 {
-				change(t, root, r)
-			}
-			must(t, m.pass(t.Context(), items, true, nil))
-		}
-		for range r.IntN(25) {
-			change(t, root, r)
-		}
-		must(t, m.pass(t.Context(), items, false, nil))
-		wantSame(t, fingerprint(t, root), fingerprint(t, to))
+		changeBetweenPasses(t, filepath.Join(mnt, fmt.Sprint("tree-", seed)), filepath.Join(mnt, fmt.Sprint("copy-", seed)), mustShare, seed)
 	}
 }
