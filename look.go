@@ -126,6 +126,10 @@ type Summary struct {
 	// RenamesSkipped says that there were too many changes to look for moved
 	// files.
 	RenamesSkipped bool `json:"renames_skipped,omitempty"`
+	// Unshown are directories over which the box changed something that it does
+	// not show, and that is not listed: without root, what is mounted below them is
+	// not what it was then.
+	Unshown Strings `json:"unshown,omitempty"`
 }
 
 // ConflictChoice decides what an apply does where reality and the box changed

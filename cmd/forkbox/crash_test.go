@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/forkbox/forkbox/internal/daemon/launch"
 )
 
 // TestPromise6KilledDaemonLeavesNothing kills the daemon at ever later moments
@@ -75,17 +73,13 @@ func kill(t *testing.T, home string) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for range 1000 { // its files are closed with its last thread
-		if lock, err := launch.LockFile(filepath.Join(home, "daemon.lock")); err == nil {
-			lock.Close()
-			return
-		}
-		if now, err := os.ReadFile(filepath.Join(home, "daemon.pid")); err == nil && !bytes.Equal(now, text) {
-			return // a client that waited for it has started the next one
-		}
-		time.Sleep(time.Millisecond)
+	dead := func() bool { // its files are closed with its last thread
+		now, err := os.ReadFile(filepath.Join(home, "daemon.pid"))
+		return err == nil && !bytes.Equal(now, text) || isFree(home) // a client that waited for it may have started the next one
 	}
-	t.Fatal("the daemon does not die")
+	if !comes(dead) {
+		t.Fatal("the daemon does not die")
+	}
 }
 
 // nothingLeft looks for files in the store and for processes whose mounts are
@@ -93,13 +87,9 @@ func kill(t *testing.T, home string) {
 func nothingLeft(t *testing.T, home, when string) {
 	t.Helper()
 	var left []string
-	for range 500 {
-		if left = leftOf(home); len(left) == 0 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	if !comes(func() bool { left = leftOf(home); return len(left) == 0 }) {
+		t.Errorf("%s: left behind: %v", when, left)
 	}
-	t.Errorf("%s: left behind: %v", when, left)
 }
 
 func leftOf(home string) (left []string) {

@@ -79,7 +79,7 @@ func killKeyed(t *testing.T, delay time.Duration) {
 		box, _ := c.Create(ctx, api.CreateRequest{}) // the daemon may be gone before
 		first <- box
 	}()
-	time.Sleep(delay)
+	time.Sleep(delay) // the moment that this is about
 	w.kill()
 	made := <-first
 	w.must("ls")

@@ -233,7 +233,7 @@ func editEach(root string, seed uint64) (map[string]string, error) {
 	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
 	start := time.Now()
 	for _, e := range edits {
-		time.Sleep(time.Until(start.Add(e.at)))
+		time.Sleep(time.Until(start.Add(e.at))) // the two sides edit at moments of their own
 		if err := editLine(filepath.Join(root, e.file), e.line, seed, e.anew); err != nil {
 			return nil, err
 		}

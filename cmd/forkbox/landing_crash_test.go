@@ -68,7 +68,7 @@ func TestPromise2AnInterruptedApplyCanBeRepeated(t *testing.T) {
 	for range 10 {
 		cmd := c.command("apply", "--all", "--yes", box, ".")
 		w.ok(cmd.Start())
-		for range 10000 {
+		for range 10000 { // it may have been quicker than we look
 			if c.flipping() {
 				break
 			}
@@ -146,7 +146,7 @@ func (c *killer) interrupt(took time.Duration, from bool, verb ...string) (isLan
 // while in which reality is written to.
 func (c *killer) wait(took time.Duration) {
 	if c.rng.IntN(2) == 0 {
-		time.Sleep(time.Duration(c.rng.Int64N(int64(took))))
+		time.Sleep(time.Duration(c.rng.Int64N(int64(took)))) // any moment is right
 		return
 	}
 	for end := time.Now().Add(2 * took); time.Now().Before(end); time.Sleep(200 * time.Microsecond) {

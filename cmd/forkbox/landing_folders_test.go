@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -83,12 +82,6 @@ func (w *landWorld) forkSeen(name string) string {
 	}
 	before := seen()
 	box := w.fork(name)
-	for range 1000 {
-		if seen() > before {
-			return box
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	w.Fatal("nobody looked at the workspace")
-	return ""
+	w.until("the workspace was looked at", func() bool { return seen() > before })
+	return box
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -126,14 +125,10 @@ func (w *landWorld) holdMeetings(git, realityFirst bool) {
 // awaitScans waits until git was asked, after each fork, what was committed.
 func (w *landWorld) awaitScans() {
 	w.Helper()
-	var notes []string
-	for range 500 {
-		if notes, _ = filepath.Glob(filepath.Join(w.home, "boxes", "*", "base", "book", "clean")); len(notes) == len(w.boxes) {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	w.Fatalf("git was asked for %d boxes of %d", len(notes), len(w.boxes))
+	w.until("git was asked for every box", func() bool {
+		notes, _ := filepath.Glob(filepath.Join(w.home, "boxes", "*", "base", "book", "clean"))
+		return len(notes) == len(w.boxes)
+	})
 }
 
 func (w *landWorld) commitAll() {

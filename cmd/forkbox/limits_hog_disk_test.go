@@ -61,7 +61,7 @@ func hogDiskSlow(args []string) error {
 		if _, err := f.Write(block); err != nil {
 			return err
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // a hog that is slow
 	}
 	fmt.Println("has it all")
 	return f.Sync()

@@ -30,7 +30,7 @@ func hogForkBomb(args []string) error {
 		_, err := startHog(attr, os.Environ(), "fork-bomb", args[0], strconv.Itoa(depth-1))
 		switch {
 		case err != nil && stubborn:
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // until another has died
 			n--
 		case err != nil:
 			return err
@@ -118,6 +118,6 @@ func hogTick([]string) error {
 		if _, err := fmt.Println("tick"); err != nil {
 			return err
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // not to be a hog
 	}
 }

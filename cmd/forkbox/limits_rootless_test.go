@@ -69,13 +69,9 @@ func delegated(t *testing.T, who *user.User) (groups []string) {
 // removeGroup waits for what is just dying in it.
 func removeGroup(t *testing.T, group string) {
 	var err error
-	for range 500 {
-		if err = os.Remove(group); err == nil || errors.Is(err, fs.ErrNotExist) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	if !comes(func() bool { err = os.Remove(group); return err == nil || errors.Is(err, fs.ErrNotExist) }) {
+		t.Errorf("cannot remove %s: %v", group, err)
 	}
-	t.Errorf("cannot remove %s: %v", group, err)
 }
 
 func ids(t *testing.T, who *user.User) (uid, gid int) {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -75,13 +74,9 @@ func (w *limitWorld) groups() (found []string) {
 func (w *limitWorld) noGroups(when string) {
 	w.Helper()
 	var left []string
-	for range 500 {
-		if left = w.groups(); len(left) == 0 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	if !comes(func() bool { left = w.groups(); return len(left) == 0 }) {
+		w.Errorf("%s: cgroups are left: %q\n%s", when, left, w.log())
 	}
-	w.Errorf("%s: cgroups are left: %q\n%s", when, left, w.log())
 }
 
 // needs skips where this host does not enforce a limit; where that is so,

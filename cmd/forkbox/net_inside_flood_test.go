@@ -36,7 +36,7 @@ func insideHalfOpen(args []string) (string, error) {
 		}
 		p := syn(from, to, uint16(1024+i%60000), port)
 		for unix.Sendto(fd, p, 0, &unix.SockaddrInet4{Addr: to.As4()}) == unix.ENOBUFS {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // a queue is full, which nothing tells of
 		}
 	}
 	return fmt.Sprint("sent ", count), nil

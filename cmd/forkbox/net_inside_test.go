@@ -131,7 +131,7 @@ func insideHold(args []string) (string, error) {
 	conns, failed := openMany(args[0], countArg(args, 1, 1))
 	fmt.Printf("open %d %v\n", len(conns), failed)
 	if len(args) > 2 {
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // it ends with its box
 	}
 	_, _ = os.Stdin.Read(make([]byte, 1))
 	alive := 0

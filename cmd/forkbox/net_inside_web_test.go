@@ -72,7 +72,7 @@ func insideDribble(args []string) (string, error) {
 	}
 	for i, text := range args[1:] {
 		if i > 0 {
-			time.Sleep(dribblePause)
+			time.Sleep(dribblePause) // so that it comes in pieces
 		}
 		if _, err := io.WriteString(c, text); err != nil {
 			return "", err
@@ -138,7 +138,7 @@ func (h *hesitant) Write(p []byte) (int, error) {
 	if _, err := h.Conn.Write(p[:1]); err != nil {
 		return 0, err
 	}
-	time.Sleep(dribblePause)
+	time.Sleep(dribblePause) // so that it comes in pieces
 	n, err := h.Conn.Write(p[1:])
 	return n + 1, err
 }

@@ -103,7 +103,7 @@ const fencePort = 9
 // heard are the packets to an address, after the one to the address fence came.
 func (w *wiretap) heard(addr, fence string) ([]string, error) {
 	mark := worldPacket{To: fence, Proto: unix.IPPROTO_UDP, Port: fencePort}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(worldPatience); ; time.Sleep(time.Millisecond) {
 		w.mu.Lock()
 		came := w.counts[mark] > 0
 		w.mu.Unlock()

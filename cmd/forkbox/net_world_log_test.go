@@ -61,7 +61,7 @@ func (x want) fits(c forkbox.Conn) bool {
 func (w *netWorld) recorded(box string, x want) (found forkbox.Conn) {
 	w.Helper()
 	var last connLog
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(worldPatience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		last = w.conns(box)
 		for _, c := range last {
 			if x.fits(c) {

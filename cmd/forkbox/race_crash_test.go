@@ -137,7 +137,7 @@ func TestRaceCrashAnywhere(t *testing.T) {
 			out, errs, end := w.piped(cmd)
 			w.until("there is a race", func() bool { return strings.Contains(out(), `"kind":"race"`) })
 			for n := range 4 {
-				time.Sleep(time.Duration(round*7+n*n*23) * time.Millisecond)
+				time.Sleep(time.Duration(round*7+n*n*23) * time.Millisecond) // any moment is right
 				w.kill()
 				w.must("race", "ls")
 			}
@@ -159,7 +159,7 @@ func TestRaceCrashOfApply(t *testing.T) {
 	for n := range 8 {
 		cmd := w.command("race", "apply", "--yes", "r")
 		w.ok(cmd.Start())
-		time.Sleep(time.Duration(n*6) * time.Millisecond)
+		time.Sleep(time.Duration(n*6) * time.Millisecond) // any moment is right
 		w.kill()
 		_ = cmd.Wait() // it may have landed before, or through the next daemon
 		w.landedOnceOrNot()

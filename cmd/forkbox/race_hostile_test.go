@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -140,7 +138,7 @@ func (w *raceWorld) comes(c *terminal, code int) {
 func (w *raceWorld) restoredTerminal(c *terminal) {
 	w.Helper()
 	c.isRestored()
-	w.until("the last of it is there", func() bool { return c.quiet() })
+	c.seesAll()
 	text := c.text()
 	if hidden, shown := strings.LastIndex(text, "\x1b[?25l"), strings.LastIndex(text, "\x1b[?25h"); hidden > shown {
 		w.Error("the cursor is hidden")
@@ -150,11 +148,13 @@ func (w *raceWorld) restoredTerminal(c *terminal) {
 	}
 }
 
-// quiet says that everything that was written was read.
-func (c *terminal) quiet() bool {
-	c.mu.Lock()
-	before := bytes.Clone(c.seen.Bytes())
-	c.mu.Unlock()
-	time.Sleep(50 * time.Millisecond)
-	return len(c.text()) == len(before)
+// seesAll waits until everything that was written was read: what is written now comes
+// last.
+func (c *terminal) seesAll() {
+	c.t.Helper()
+	const last = "<this comes last>"
+	if _, err := c.tty.WriteString(last); err != nil {
+		c.t.Fatal(err)
+	}
+	c.expect(last)
 }

@@ -138,12 +138,32 @@ func stopDaemon(t *testing.T, home string) {
 	if err != nil || syscall.Kill(pid, syscall.SIGTERM) != nil {
 		return
 	}
-	for range 1000 {
-		if lock, err := launch.LockFile(filepath.Join(home, "daemon.lock")); err == nil {
-			lock.Close()
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	if !comes(func() bool { return isFree(home) }) {
+		t.Errorf("daemon %d does not stop", pid)
 	}
-	t.Errorf("daemon %d does not stop", pid)
+}
+
+// isFree says whether no daemon has a home.
+func isFree(home string) bool {
+	lock, err := launch.LockFile(filepath.Join(home, "daemon.lock"))
+	if err == nil {
+		lock.Close()
+	}
+	return err == nil
+}
+
+// worldPatience is how long something may take that has to happen: it is only
+// waited for so long when a test fails.
+const worldPatience = 3 * time.Minute
+
+// comes waits until a condition holds, and says whether it came to that. It looks
+// again and again: files, processes and the kernel's groups tell nobody that they
+// have changed.
+func comes(holds func() bool) bool {
+	for end := time.Now().Add(worldPatience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
 }

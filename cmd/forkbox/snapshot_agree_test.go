@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
@@ -38,13 +37,13 @@ func (m *modelled) whatRuns(box string) {
 	m.Helper()
 	var ps []forkbox.Process
 	var err error
-	for range 500 { // one that is coming to rest may not answer
-		if ps, err = m.Processes(m.Context(), box); err == nil {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
+	answers := func() bool { // one that is coming to rest may not
+		ps, err = m.Processes(m.Context(), box)
+		return err == nil
 	}
-	m.ok(err)
+	if !comes(answers) {
+		m.ok(err)
+	}
 	m.boxes[box].busy = len(ps) > 1
 }
 

@@ -91,7 +91,7 @@ func (f *forest) round() {
 			f.removeAll(name)
 		}
 	}()
-	time.Sleep(time.Duration(f.rng.Int64N(int64(30 * time.Millisecond))))
+	time.Sleep(time.Duration(f.rng.Int64N(int64(30 * time.Millisecond)))) // any moment is right
 	f.kill()
 	<-done
 	f.serve()

@@ -207,7 +207,7 @@ func (m *modelled) interrupted(verb string, do func() error) error {
 	result := make(chan error, 1)
 	go func() { result <- do() }()
 	usual := max(m.took[verb], 5*time.Millisecond)
-	time.Sleep(time.Duration(m.rng.Int64N(int64(usual * 5 / 4))))
+	time.Sleep(time.Duration(m.rng.Int64N(int64(usual * 5 / 4)))) // any moment is right
 	m.kill()
 	err := <-result
 	m.serve()

@@ -63,7 +63,7 @@ func TestLogsOutliveSnapshots(t *testing.T) {
 // awaitSpare waits for the box that is kept ready when boxes are started in
 // quick succession. That there is none in time is no failure.
 func (w *snapWorld) awaitSpare() {
-	for range 100 {
+	for range 100 { // there may be none
 		if found, _ := filepath.Glob(filepath.Join(w.home, "boxes", "spare-*", "init.sock")); len(found) > 0 {
 			break
 		}

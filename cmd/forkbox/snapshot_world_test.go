@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
@@ -115,15 +114,15 @@ func (w *snapWorld) named() map[string]bool {
 func (w *snapWorld) onlyNamedLayers(when string) {
 	w.Helper()
 	var there, named []string
-	for range 1000 {
+	only := func() bool {
 		there, named = w.layers(), slices.Sorted(maps.Keys(w.named()))
 		if missing := without(named, there); len(missing) > 0 {
 			w.Fatalf("%s: layers that are needed are gone: %q\n%s", when, missing, w.log())
 		}
-		if len(without(there, named)) == 0 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+		return len(without(there, named)) == 0
+	}
+	if comes(only) {
+		return
 	}
 	for _, layer := range without(there, named) {
 		files, err := survey(filepath.Join(w.home, "layers", layer))

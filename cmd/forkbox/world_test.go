@@ -198,19 +198,12 @@ func forkboxCommand(home string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// worldPatience is how long something may take that has to happen: it is only
-// waited for so long when a test fails.
-const worldPatience = 3 * time.Minute
-
 // until waits for a condition.
 func (w *world) until(what string, holds func() bool) {
 	w.Helper()
-	for end := time.Now().Add(worldPatience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if holds() {
-			return
-		}
+	if !comes(holds) {
+		w.Fatalf("it never comes to this: %s\n%s", what, w.log())
 	}
-	w.Fatalf("it never comes to this: %s\n%s", what, w.log())
 }
 
 // served is a world whose daemon is a child of the test, which speaks to it

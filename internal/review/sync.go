@@ -56,6 +56,9 @@ func (v *View) update(ctx context.Context, e *Entry) (*Update, error) {
 	if v.Landed(e) {
 		return v.adoptReality(e)
 	}
+	if v.onlyHolds(ctx, e) {
+		return nil, nil // as with a directory that landed itself
+	}
 	deleted, err := v.deletedSince(ctx, e)
 	switch {
 	case err != nil:

@@ -27,7 +27,7 @@ func pipe(t *testing.T) (r, w *os.File) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for range 500 {
+	for range 6000 { // a minute: it only takes so long when a test fails
 		if ok() {
 			return
 		}

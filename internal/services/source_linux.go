@@ -29,6 +29,11 @@ func SourceOf(s forkbox.Service) (copying.Source, error) {
 	for _, d := range s.Data {
 		// What is copied is never reached through a link.
 		path, err := filepath.EvalSymlinks(d.Path)
+		if errors.Is(err, fs.ErrNotExist) && s.Recipe == generic { // a file that comes and goes
+			if path, err = filepath.EvalSymlinks(filepath.Dir(d.Path)); err == nil {
+				path = filepath.Join(path, filepath.Base(d.Path))
+			}
+		}
 		if err != nil {
 			return copying.Source{}, forkbox.Errorf(forkbox.NotFound, op, "its data is gone: %w", err)
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/freezer"
 	"github.com/forkbox/forkbox/internal/services/copying"
 	"github.com/forkbox/forkbox/internal/services/servicetest"
 )
@@ -251,10 +252,20 @@ func TestWhoElseWritesStandsStill(t *testing.T) {
 	if !slices.Equal(source.Others, []int{worker.PID}) {
 		t.Fatalf("%v write to it as well, and %d does", source.Others, worker.PID)
 	}
+	stops := 0
+	together := func(int64, int64) {
+		if freezer.State(web.PID) == 'T' {
+			stops++
+			if was := freezer.State(worker.PID); was != 'T' {
+				t.Errorf("the service stands still, and the worker is %c", was)
+			}
+		}
+	}
 	for i := range 5 {
 		to := t.TempDir()
 		_, err := copying.Take(t.Context(), []copying.Source{source}, copying.Options{
 			Put: func(path string) (string, error) { return filepath.Join(to, filepath.Base(path)), nil }, MaxPause: time.Minute, Way: copying.Delta,
+			Progress: together,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -263,5 +274,27 @@ func TestWhoElseWritesStandsStill(t *testing.T) {
 		if string(out) != "ok\n0\n" || err != nil {
 			t.Errorf("copy %d: %s %v", i, out, err)
 		}
+	}
+	if stops == 0 {
+		t.Error("nothing stood still")
+	}
+}
+
+// A journal that there was when the service was looked for, and is none any more, is
+// no reason not to copy.
+func TestFilesThatComeAndGo(t *testing.T) {
+	dir := t.TempDir()
+	database := filepath.Join(dir, "bank.db")
+	if err := os.WriteFile(database, []byte("SQLite format 3\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := forkbox.Service{Name: "lite", Recipe: generic, PID: os.Getpid(), Data: []forkbox.ServiceData{{Path: database}, {Path: database + "-journal"}}}
+	source, err := SourceOf(s)
+	if want := []string{database, database + "-journal", database + "-shm", database + "-wal"}; err != nil || !slices.Equal(source.Paths, want) {
+		t.Errorf("%q %v", source.Paths, err)
+	}
+	s.Recipe = "postgresql"
+	if _, err := SourceOf(s); forkbox.CodeOf(err) != forkbox.NotFound {
+		t.Errorf("the data of a database may be gone: %v", err)
 	}
 }

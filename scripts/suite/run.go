@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -104,8 +106,11 @@ func (s *suite) test(ctx context.Context, j job) (cost, error) {
 	return costOf(cmd), errors.Join(ended, err)
 }
 
+// testFlags has more tests of a package run at the same time than there are
+// processors: most of them wait for other processes, and for disks, more than they work.
 func (s *suite) testFlags() []string {
-	return []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + s.timeout.String(), "-test.run=" + s.tests}
+	return []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + s.timeout.String(), "-test.run=" + s.tests,
+		"-test.parallel=" + strconv.Itoa(2*runtime.NumCPU())}
 }
 
 // leavesNothing says whether no process, mount, cgroup, device or namespace is

@@ -143,9 +143,18 @@ func (d *Differ) tellRest(spec forkbox.DiffSpec, s forkbox.Summary) {
 	if s.RenamesSkipped {
 		d.Say("note: there are too many changes to look for moved files")
 	}
+	for _, dir := range s.Unshown {
+		d.Say("warning: %s", unshownIn(dir))
+	}
 	for _, line := range restLines(spec, s) {
 		d.Say("%s", line)
 	}
+}
+
+// unshownIn is what to know of a directory that a box has changes over and does not show.
+func unshownIn(dir string) string {
+	dir = terminal.Printable(dir)
+	return fmt.Sprintf("what the box changed over %s is neither shown in it nor all listed: something was mounted or unmounted below since; put that back to see it", dir)
 }
 
 func restLines(spec forkbox.DiffSpec, s forkbox.Summary) []string {

@@ -76,6 +76,9 @@ func writeStatus(w io.Writer, s shownStatus) {
 	if s.Box.Stale != nil {
 		rows = append(rows, [2]string{"stale", describe.Stale(s.Box)})
 	}
+	for _, dir := range s.Summary.Unshown {
+		rows = append(rows, [2]string{"warning", unshownIn(dir)})
+	}
 	for _, service := range s.Box.Services {
 		if service.Taken != nil {
 			rows = append(rows, [2]string{"service", terminal.Printable(service.Name) + " began with the data of " + terminal.Ago(*service.Taken)})

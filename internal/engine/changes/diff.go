@@ -42,8 +42,22 @@ func (m *Manager) Diff(ctx context.Context, who forkbox.Owner, ref string, spec 
 			return forkbox.Summary{}, err
 		}
 	}
-	err = m.diff(ctx, view, spec, yield)
+	if err = m.diff(ctx, view, spec, yield); err == nil && spec.Against == "" {
+		view.Summary.Unshown, err = m.unshown(ctx, box)
+	}
 	return view.Summary, forkbox.Wrap(op, err)
+}
+
+// unshown asks a provider whose boxes may not show all that they changed.
+func (m *Manager) unshown(ctx context.Context, box forkbox.Box) ([]string, error) {
+	p, ok := m.core.Provider.(interface {
+		// Unshown lists the directories over which there is such a change.
+		Unshown(ctx context.Context, box forkbox.Box) ([]string, error)
+	})
+	if !ok {
+		return nil, nil
+	}
+	return p.Unshown(ctx, box)
 }
 
 func (m *Manager) diff(ctx context.Context, view *review.View, spec forkbox.DiffSpec, yield func(forkbox.Change) error) error {

@@ -185,7 +185,11 @@ func (s *syncing) take(ctx context.Context, x *review.Entry, u *review.Update) e
 			return err
 		}
 	}
+	landed := isAsItLanded(s.view, x)
 	for _, item := range u.Items {
+		if landed {
+			item.Tag = asItLanded
+		}
 		// What the box has there, seen through its mounts.
 		var err error
 		if item.Expect, err = land.Look(s.root, item.Path); err != nil {

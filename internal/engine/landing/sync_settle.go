@@ -49,6 +49,7 @@ func (m *Manager) DecideSyncIn(ctx context.Context, instance forkbox.Instance, b
 func (m *Manager) decideSync(ctx context.Context, root *os.File, box *forkbox.Box) error {
 	const op = "settle an interrupted sync"
 	config := m.syncConfig(root, *box)
+	landed := replacedAsLanded(config.Dir)
 	out, err := land.Recover(ctx, config)
 	if err == nil && out.State == land.After && !box.Base.Fence.Equal(box.Syncing.Fence) {
 		err = land.Undo(ctx, config, nil)
@@ -70,6 +71,9 @@ func (m *Manager) decideSync(ctx context.Context, root *os.File, box *forkbox.Bo
 		m.core.Log.WarnContext(ctx, "an interrupted sync cannot be taken back", "box", box.ID, "paths", out.Torn)
 	case out.State != land.Before:
 		err = land.Expire(ctx, config)
+	}
+	if err == nil && !box.Base.Fence.Equal(box.Syncing.Fence) {
+		err = m.keepAsLanded(ctx, *box, landed)
 	}
 	if err == nil {
 		err = m.core.Ledger.UpdateBox(ctx, after)

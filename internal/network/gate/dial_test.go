@@ -161,7 +161,7 @@ func TestDeadHostDoesNotTakeAllPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(20 * time.Second))
+		conn.SetDeadline(time.Now().Add(5 * time.Minute))
 		io.WriteString(conn, "x\n")
 		if _, err := io.ReadFull(conn, []byte("xx")); err != nil {
 			t.Error(err)
@@ -187,7 +187,7 @@ func TestScanOfDeadHostsIsCutShort(t *testing.T) {
 	for i := range 200 {
 		f.beginMany("203.0.113."+itoa(i+1)+":80", 5)
 	}
-	for range 500 {
+	for range 6000 { // a minute: it only takes so long when a test fails
 		if patient.Load()+hasty.Load() >= 1000 {
 			break
 		}

@@ -26,7 +26,7 @@ const boxVariable = "FORKBOX_TEST_EGRESS_BOX"
 func wantNoMore(t *testing.T, before int) {
 	t.Helper()
 	var left string
-	for range 200 {
+	for range 6000 { // a minute: it only takes so long when a test fails
 		if left = stacks(); strings.Count(left, "\n\n") <= before {
 			return
 		}

@@ -63,7 +63,7 @@ func (l *line) most() int {
 // wantWaiting waits until so many calls wait.
 func (l *line) wantWaiting(t *testing.T, n int) {
 	t.Helper()
-	for range 1000 {
+	for range 6000 { // a minute: it only takes so long when a test fails
 		l.mu.Lock()
 		waits := l.waits
 		l.mu.Unlock()

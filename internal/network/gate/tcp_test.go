@@ -96,7 +96,7 @@ func TestManyConnectionsShareTheMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(time.Minute))
+		conn.SetDeadline(time.Now().Add(5 * time.Minute))
 		conns = append(conns, conn)
 	}
 	sent := bytes.Repeat([]byte("\x00all that"), 20_000)

@@ -195,7 +195,7 @@ func cycleTool(args []string) int {
 			before = openFiles()
 		}
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for haveSpare(p) && time.Now().Before(deadline) {
 		time.Sleep(10 * time.Millisecond) // it is taken down when no box has come for a moment
 	}

@@ -176,22 +176,15 @@ func (s *still) cover(paths []string) error {
 			return forkbox.Errorf(forkbox.Internal, "copy the service's data", "%s was not copied", path)
 		}
 		st, err := os.Lstat(into)
-		if errors.Is(err, os.ErrNotExist) {
+		switch {
+		case errors.Is(err, os.ErrNotExist):
 			// There was none at that moment: what the machine has there, then or later,
 			// does not belong to the copy.
 			err = unix.Mknod(into, unix.S_IFCHR, 0)
-			if err != nil {
-				return &os.PathError{Op: "hide", Path: path, Err: err}
-			}
-			continue
+		case err == nil && st.IsDir():
+			err = unix.Lsetxattr(into, s.xattr, []byte("y"), 0)
 		}
 		if err != nil {
-			return err
-		}
-		if !st.IsDir() {
-			continue
-		}
-		if err := unix.Lsetxattr(into, s.xattr, []byte("y"), 0); err != nil {
 			return &os.PathError{Op: "mark", Path: into, Err: err}
 		}
 	}

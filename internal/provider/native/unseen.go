@@ -3,8 +3,10 @@
 package native
 
 import (
+	"context"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/forkbox/forkbox"
@@ -20,41 +22,61 @@ func (st *stacks) checkShown(pl *plan) error {
 	if !st.rootless || !pl.onReality() || pl.box.Dir == "" {
 		return nil
 	}
+	mounts, err := st.notShown(pl, pl.box.Dir)
+	if err != nil || len(mounts) == 0 {
+		return err
+	}
+	return notShownIn(pl.box, mounts[0])
+}
+
+// Unshown lists the directories over which a box changed something that it does
+// not show, as things are mounted now: see checkShown. In its workspace it is
+// refused to start for that; elsewhere its owner should know.
+func (p *Provider) Unshown(_ context.Context, box forkbox.Box) ([]string, error) {
+	if !p.stacks.rootless || !box.Base.IsReality() {
+		return nil, nil
+	}
+	pl, err := p.builder.outline(box)
+	if err != nil {
+		return nil, err
+	}
+	return p.stacks.notShown(pl, "/")
+}
+
+// notShown lists the mount points over which a box has something of a directory
+// that the overlays of a plan do not show.
+func (st *stacks) notShown(pl *plan, dir string) (mounts []string, err error) {
 	shown := map[string]bool{"/": true} // the root that the others are mounted in
 	for _, v := range pl.views {
 		if v.Kind == overlaid {
 			shown[v.Path] = true
 		}
 	}
-	hidden := func(mount, dir string) bool {
-		return !shown[mount] && hasWork(mount, dir, pl.box.Dir)
-	}
 	uppers, err := st.store.Uppers(pl.box.ID)
 	if err != nil && forkbox.CodeOf(err) != forkbox.NotFound {
-		return err
+		return nil, err
 	}
 	for _, u := range uppers {
-		if hidden(u.Mount, u.Dir) {
-			return notShownIn(pl.box, u.Mount)
+		if !shown[u.Mount] && hasWork(u.Mount, u.Dir, dir) {
+			mounts = append(mounts, u.Mount)
 		}
 	}
 	for mount, dirs := range pl.layers {
-		for _, dir := range dirs {
-			if hidden(mount, dir) {
-				return notShownIn(pl.box, mount)
-			}
+		if !shown[mount] && slices.ContainsFunc(dirs, func(in string) bool { return hasWork(mount, in, dir) }) {
+			mounts = append(mounts, mount)
 		}
 	}
-	return nil
+	slices.Sort(mounts)
+	return slices.Compact(mounts), nil
 }
 
-// hasWork says whether what a box changed below a mount point has anything of its
-// workspace: more than directories, which are copied on the way to a file.
-func hasWork(mount, dir, workspace string) bool {
+// hasWork says whether what a box changed below a mount point has anything of a
+// directory: more than directories, which are copied on the way to a file.
+func hasWork(mount, dir, of string) bool {
 	switch {
-	case forkbox.Within(workspace, mount):
-		dir = filepath.Join(dir, strings.TrimPrefix(workspace, mount))
-	case !forkbox.Within(mount, workspace):
+	case forkbox.Within(of, mount):
+		dir = filepath.Join(dir, strings.TrimPrefix(of, mount))
+	case !forkbox.Within(mount, of):
 		return false
 	}
 	found := false

@@ -5,6 +5,7 @@ package native
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/forkbox/forkbox"
@@ -47,6 +48,12 @@ func TestPromise6ABoxThatWouldNotShowItsWorkIsRefused(t *testing.T) {
 	must(t, start("/data/ws", "/data/other"))
 	if err := start("/data"); forkbox.CodeOf(err) != forkbox.Conflict {
 		t.Errorf("it is mounted there no more: %v", err)
+	}
+	write("/srv", "out/f")
+	elsewhere := &plan{box: box, rootless: true, views: []view{{Path: "/data/ws"}, {Path: "/srv/out"}}}
+	must(t, files.checkShown(elsewhere)) // it is not the workspace's, and said elsewhere
+	if got, err := files.notShown(elsewhere, "/"); err != nil || !slices.Equal(got, []string{"/srv"}) {
+		t.Errorf("something was mounted below /srv: not shown are %q, %v", got, err)
 	}
 	files.rootless = false
 	must(t, start("/data")) // root's overlays are of whole filesystems

@@ -126,9 +126,12 @@ func (m *mirror) update(src, dst place, was mark) (mark, error) {
 		return mark{}, err
 	}
 	defer unix.Close(out)
-	if fresh {
+	switch {
+	case fresh:
 		err = m.fill(out, in, attrs.Stat.Size)
-	} else {
+	case m.share == mustShare:
+		err = m.shareAgain(out, in, attrs.Stat.Size)
+	default:
 		err = m.patch(out, in, attrs.Stat.Size)
 	}
 	if err != nil {
@@ -192,6 +195,14 @@ func (m *mirror) fill(out, in int, size int64) error {
 		return err
 	}
 	return filecopy.Copy(m.ctx, out, in, size)
+}
+
+// shareAgain gives a copy the blocks that its file has now.
+func (m *mirror) shareAgain(out, in int, size int64) error {
+	if err := unix.Ftruncate(out, size); err != nil || size == 0 {
+		return err
+	}
+	return m.fill(out, in, size)
 }
 
 // Content is read in pieces, and written by the block.

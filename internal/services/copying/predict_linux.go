@@ -61,10 +61,10 @@ func Predict(ctx context.Context, sources []Source, near string) (way string, pa
 	if err != nil {
 		return "", 0, forkbox.Wrap(op, err)
 	}
-	if sharable {
-		return Reflink, round(pauseToShare(found.files)), nil
-	}
 	found.processes = len(t.family())
+	if sharable {
+		return Reflink, round(found.pauseToShare()), nil
+	}
 	return Delta, round(found.pause(speedUnmeasured)), nil
 }
 
@@ -73,6 +73,7 @@ type load struct {
 	files     int
 	bytes     int64
 	warm      int64 // of files that have changed since they were copied, or lately
+	changed   int   // how many those are
 	processes int
 }
 
@@ -82,8 +83,10 @@ func (l load) pause(speed float64) time.Duration {
 	return toStop + time.Duration(l.processes)*perProcess + time.Duration(l.files)*perLooked + reading
 }
 
-// pauseToShare is how long it takes to share the blocks of files.
-func pauseToShare(files int) time.Duration { return toStop + time.Duration(files)*perShared }
+// pauseToShare is how long it takes to share the blocks of those that have changed.
+func (l load) pauseToShare() time.Duration {
+	return toStop + time.Duration(l.processes)*perProcess + time.Duration(l.files)*perLooked + time.Duration(l.changed)*perShared
+}
 
 // round makes a time one that people read.
 func round(d time.Duration) time.Duration {
@@ -137,5 +140,6 @@ func (l *load) add(path string, info fs.FileInfo, seen map[string]mark, since un
 	}
 	if warm || mapped[path] {
 		l.warm += st.Size
+		l.changed++
 	}
 }

@@ -15,49 +15,42 @@ import (
 	"github.com/forkbox/forkbox/internal/storage/filecopy"
 )
 
-// byReflink stops the services and shares the blocks of each file. Sharing writes
-// to disk first what is only in memory, which takes seconds after much was
-// written: so that is done before, twice, as the first time takes long.
+// byReflink shares the blocks of each file, twice while the services go on, then
+// stops them and does it again for the files that have changed since. Sharing writes
+// to disk first what is only in memory, which takes seconds after much was written:
+// little of that is left when they are stopped, and few files.
 func (t *taking) byReflink(ctx context.Context) error {
 	total, err := survey(ctx, t.items, nil, nil)
 	if err != nil {
 		return err
 	}
-	if pause := pauseToShare(total.files); pause > t.MaxPause {
-		return unfit{t.tooLong(pause)}
-	}
-	for range 2 {
-		for _, it := range t.items {
-			if err := flush(ctx, it.from); err != nil {
-				return err
-			}
-		}
-	}
 	m := newMirror(mustShare)
 	m.step = t.steps(total.bytes)
-	err = t.stopped(ctx, func(ctx context.Context, _ *frozen) error { return m.pass(ctx, t.items, false, nil) })
-	if noSharing(err) { // a filesystem that is mounted in the data, a file that is never copied on write
-		return unfit{err}
+	for range 2 {
+		if err := m.pass(ctx, t.items, true, t.mapped()); err != nil {
+			return unshared(err)
+		}
 	}
+	left, err := survey(ctx, t.items, m.seen, t.mapped())
+	if err != nil {
+		return err
+	}
+	left.processes = len(t.family())
+	if pause := left.pauseToShare(); pause > t.MaxPause {
+		return unfit{t.tooLong(pause)}
+	}
+	err = t.stopped(ctx, func(ctx context.Context, _ *frozen) error { return m.pass(ctx, t.items, false, t.mapped()) })
 	t.count(m)
-	return err
+	return unshared(err)
 }
 
-// flush has the content of files written to their disk. What cannot be opened is
-// told when it is copied.
-func flush(ctx context.Context, path string) error {
-	return filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() {
-			return ctx.Err()
-		}
-		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return ctx.Err()
-		}
-		defer unix.Close(fd)
-		_ = unix.Fdatasync(fd)
-		return ctx.Err()
-	})
+// unshared has another way be tried where something cannot be shared: a filesystem
+// that is mounted in the data, a file that is never copied on write.
+func unshared(err error) error {
+	if noSharing(err) {
+		return unfit{err}
+	}
+	return err
 }
 
 // sharableAt says why a path's blocks cannot be shared with a file in a directory.

@@ -1,6 +1,8 @@
 package copying
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,5 +92,34 @@ func run(t *testing.T, name string, args ...string) {
 	t.Helper()
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+}
+
+// Whatever changed since its blocks were shared, the copy is like the tree after the
+// last pass.
+func TestTheLastPassSharesWhatChanged(t *testing.T) {
+	for _, kind := range []string{"xfs", "btrfs"} {
+		t.Run(kind, func(t *testing.T) { onFilesystem(t, kind, sharePasses) })
+	}
+}
+
+func sharePasses(t *testing.T, mnt string) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 55))
+		root, to := filepath.Join(mnt, fmt.Sprint("tree-", seed)), filepath.Join(mnt, fmt.Sprint("copy-", seed))
+		must(t, os.MkdirAll(filepath.Join(root, "d/e"), 0o755))
+		m := newMirror(mustShare)
+		items := []item{{from: root, to: to}}
+		for range 3 {
+			for range 25 {
+				change(t, root, r)
+			}
+			must(t, m.pass(t.Context(), items, true, nil))
+		}
+		for range r.IntN(25) {
+			change(t, root, r)
+		}
+		must(t, m.pass(t.Context(), items, false, nil))
+		wantSame(t, fingerprint(t, root), fingerprint(t, to))
 	}
 }

@@ -78,12 +78,12 @@ func TestNobodyWaitsLongerThanSaid(t *testing.T) {
 			progress func(int64, int64)
 		}{{"the copy hangs", false, hang}, {"the disk is full when it is stopped", false, fill}, {"the disk is full", true, nil}} {
 			must(t, os.RemoveAll(filepath.Join(mnt, "filler")))
+			to := filepath.Join(mnt, strings.ReplaceAll(c.name, " ", "-"))
+			must(t, os.Mkdir(to, 0o700))
 			if c.full {
 				fillDisk(t, mnt)
 			}
 			gap := witness(t, dir)
-			to := filepath.Join(mnt, strings.ReplaceAll(c.name, " ", "-"))
-			must(t, os.Mkdir(to, 0o700))
 			_, err := Take(t.Context(), source, Options{Put: into(to), MaxPause: said, Way: Delta, Progress: c.progress})
 			wantWritten(t, dir)
 			if longest := gap(); longest > said+busy {
