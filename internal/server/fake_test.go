@@ -76,7 +76,9 @@ func (f *fakeEngine) Stop(_ context.Context, _ forkbox.Owner, ref string, grace 
 	return forkbox.Box{ID: ref, State: forkbox.Stopped, Note: fmt.Sprint(grace != nil)}, nil
 }
 
-func (f *fakeEngine) ListServices(context.Context, forkbox.Owner) ([]forkbox.Service, []string, error) { return nil, nil, nil }
+func (f *fakeEngine) ListServices(context.Context, forkbox.Owner) ([]forkbox.Service, []string, error) {
+	return nil, nil, nil
+}
 
 func (f *fakeEngine) Refresh(context.Context, forkbox.Owner, []string, *time.Duration) ([]forkbox.Still, error) {
 	return nil, nil

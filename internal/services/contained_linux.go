@@ -181,18 +181,22 @@ func startOfContainer(ctx context.Context, s forkbox.Service, known []recipe, en
 // the program's own, or an entrypoint's that is given options alone and adds the
 // program, as those of the engines' official images do.
 func takesOptions(argv []string, r *recipe) bool {
+	if len(argv) > 1 && slices.Contains(shells, filepath.Base(argv[0])) && strings.HasPrefix(argv[1], "-") {
+		return false
+	}
 	for i, arg := range argv {
 		if slices.Contains(r.Programs, filepath.Base(arg)) {
 			return true
 		}
 		if i > 0 && strings.HasPrefix(arg, "-") {
-			return !slices.Contains(shells, filepath.Base(argv[0]))
+			return true
 		}
 	}
 	return false
 }
 
-// shells take a whole command as one argument.
+// shells take a whole command as one argument (-c), and what is added to theirs is
+// not the command's.
 var shells = []string{"sh", "bash", "dash", "ash"}
 
 // wordsInContainer are what a recipe's words stand for in a container.

@@ -83,3 +83,26 @@ func TestFindsContainers(t *testing.T) {
 	}
 	d.Run("unpause", "shop-db-1")
 }
+
+// What is added to a shell's command would not be the program's.
+func TestWhoTakesOptions(t *testing.T) {
+	known, err := recipes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := named(known, "postgresql")
+	for line, want := range map[string]bool{
+		"docker-entrypoint.sh postgres":                true,
+		"docker-entrypoint.sh -c max_connections=9":    true,
+		"tini -- docker-entrypoint.sh postgres -c a=b": true,
+		"/usr/lib/postgresql/15/bin/postgres -D /data": true,
+		"sh -c postgres":                         false,
+		"/bin/bash -lc /usr/bin/postgres":        false,
+		"/opt/bitnami/entrypoint.sh /opt/run.sh": false,
+		"supervisord":                            false,
+	} {
+		if got := takesOptions(strings.Fields(line), r); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}

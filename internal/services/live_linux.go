@@ -26,6 +26,7 @@ func Live() []string {
 		return nil
 	}
 	var all []string
+	seen := map[string]bool{}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -36,29 +37,32 @@ func Live() []string {
 		if r == nil || r.Data.Marker == "" {
 			continue
 		}
-		p, ok := readProcess(dir, pid)
-		if !ok {
-			continue
-		}
 		if elsewhere.Is(pid) {
-			all = append(all, liveIn(r, p)...)
-			continue
+			all = append(all, liveIn(r, pid, seen)...)
+		} else if p, ok := readProcess(dir, pid); ok {
+			paths, _ := r.data(p)
+			all = append(all, paths...)
 		}
-		paths, _ := r.data(p)
-		all = append(all, paths...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// liveIn are the directories of a database in a container, where this machine
-// has them: a volume of its own, or files of the machine. A box has copies, which
-// the machine does not show.
-func liveIn(r *recipe, p *process) (paths []string) {
-	if !exists(filepath.Join(procDir(p.pid), "root", p.dir, r.Data.Marker)) {
+// liveIn are the directories of a database in a container, where this machine has
+// them: a volume of its own, or files of the machine. A box has copies, which the
+// machine does not show. seen has those that were asked for: a database is many
+// processes, and there may be one in each of many boxes.
+func liveIn(r *recipe, pid int, seen map[string]bool) (paths []string) {
+	mounts, err := os.Readlink(procDir(pid) + "/ns/mnt")
+	dir, err2 := os.Readlink(procDir(pid) + "/cwd")
+	if err != nil || err2 != nil || seen[mounts+dir] {
 		return nil
 	}
-	if path := elsewhere.Of(p.pid).Here(p.dir); path != "" {
+	seen[mounts+dir] = true
+	if !exists(filepath.Join(procDir(pid), "root", dir, r.Data.Marker)) {
+		return nil
+	}
+	if path := elsewhere.Of(pid).Here(dir); path != "" {
 		paths = append(paths, path)
 	}
 	return paths

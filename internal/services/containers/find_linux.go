@@ -70,10 +70,7 @@ func (e *engine) containers(ctx context.Context) ([]Container, error) {
 			continue // it has ended meanwhile
 		}
 		if c := e.describe(l, said); len(c.Ports) > 0 || c.HostNetwork {
-			c.Names = names[c.Project]
-			if c.Names == nil {
-				c.Names = map[string]bool{c.Name: true}
-			}
+			c.Names = namesIn(names, c)
 			found = append(found, c)
 		}
 	}
@@ -97,6 +94,14 @@ func namesOf(all []listed) map[string]map[string]bool {
 		}
 	}
 	return names
+}
+
+// namesIn are those that a container and its project's are known by.
+func namesIn(names map[string]map[string]bool, c Container) map[string]bool {
+	if of := names[c.Project]; of != nil {
+		return of
+	}
+	return map[string]bool{c.Name: true}
 }
 
 func nameOf(l listed) string {
@@ -169,13 +174,18 @@ func Again(ctx context.Context, of forkbox.ServiceContainer) (Container, error) 
 		return Container{}, forkbox.Errorf(forkbox.Unsupported, op, "its engine does not answer").
 			Hint("start the engine, or say where it is: DOCKER_HOST=unix:///PATH forkbox serve")
 	}
-	all, err := engineAt(of.Engine, forkbox.Owner{}).containers(ctx)
+	e := engineAt(of.Engine, forkbox.Owner{})
+	all, err := e.list(ctx)
 	if err != nil {
 		return Container{}, forkbox.Errorf(forkbox.Unsupported, op, "its engine does not answer at %s: %w", of.Engine, err)
 	}
-	i := slices.IndexFunc(all, func(c Container) bool { return c.ID == of.ID })
-	if i < 0 {
-		return Container{}, forkbox.Errorf(forkbox.NotFound, op, "%s has ended", of.Name).Hint("look at `forkbox services`")
+	i := slices.IndexFunc(all, func(l listed) bool { return l.ID == of.ID })
+	if i >= 0 {
+		if said, err := e.inspect(ctx, of.ID); err == nil && said.State.Running {
+			c := e.describe(all[i], said)
+			c.Names = namesIn(namesOf(all), c)
+			return c, nil
+		}
 	}
-	return all[i], nil
+	return Container{}, forkbox.Errorf(forkbox.NotFound, op, "%s has ended", of.Name).Hint("look at `forkbox services`")
 }
