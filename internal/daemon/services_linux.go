@@ -13,7 +13,7 @@ import (
 )
 
 // machine has the engine know the services of this machine.
-type machine struct{}
+type machine struct{ home string }
 
 func (machine) Find(ctx context.Context, uid int) ([]forkbox.Service, error) {
 	return services.Find(ctx, uid)
@@ -42,7 +42,12 @@ func (machine) Copy(ctx context.Context, list []forkbox.Service, spec engine.Cop
 	if err != nil {
 		return engine.Copied{}, err
 	}
-	t, err := copying.Take(ctx, sources, copying.Options{Put: spec.Put, MaxPause: spec.MaxPause})
+	for i := range sources {
+		if spec.Chosen { // its engine would copy all that it has
+			sources[i].Online = nil
+		}
+	}
+	t, err := copying.Take(ctx, sources, copying.Options{Put: spec.Put, MaxPause: spec.MaxPause, Way: spec.Way})
 	return engine.Copied{Way: t.Way, Paused: t.Paused, Bytes: t.Bytes}, err
 }
 

@@ -78,7 +78,7 @@ func (f *fakeEngine) Stop(_ context.Context, _ forkbox.Owner, ref string, grace 
 
 func (f *fakeEngine) ListServices(context.Context, int) ([]forkbox.Service, error) { return nil, nil }
 
-func (f *fakeEngine) Refresh(context.Context, forkbox.Owner, []string, *time.Duration) ([]forkbox.Still, error) {
+func (f *fakeEngine) Refresh(context.Context, forkbox.Owner, engine.CreateSpec) ([]forkbox.Still, error) {
 	return nil, nil
 }
 

@@ -3,7 +3,6 @@ package services
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +24,9 @@ func (m *Manager) CreateWith(ctx context.Context, who forkbox.Owner, spec forks.
 	if len(spec.With) == 0 {
 		return m.forks.Create(ctx, who, spec)
 	}
-	copies, release, err := m.provide(ctx, who, spec.With, spec.Pause, maxStale)
+	env, _ := m.core.Secrets(spec.Env, spec.AllowSecrets)
+	copies, release, err := m.provide(ctx, who, &order{with: spec.With, pause: spec.Pause, settings: spec.Settings, letIn: spec.NetWish.AllLetIn(), env: env,
+		places: slices.Concat(m.core.Places(spec.Env, who.Home, spec.Dir, spec.AllowSecrets), spec.Places)})
 	if err != nil {
 		return forkbox.Box{}, err
 	}
@@ -39,13 +40,15 @@ func (m *Manager) CreateWith(ctx context.Context, who forkbox.Owner, spec forks.
 }
 
 // Refresh takes the data of services anew, for the boxes to come.
-func (m *Manager) Refresh(ctx context.Context, who forkbox.Owner, names []string, pause *time.Duration) ([]forkbox.Still, error) {
+func (m *Manager) Refresh(ctx context.Context, who forkbox.Owner, spec forks.CreateSpec) ([]forkbox.Still, error) {
 	ctx, end, err := m.core.Begin(ctx, "copy services")
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	copies, release, err := m.provide(ctx, who, names, pause, 0)
+	env, _ := m.core.Secrets(spec.Env, nil)
+	copies, release, err := m.provide(ctx, who, &order{with: spec.With, pause: spec.Pause, settings: spec.Settings, env: env, anew: true,
+		places: m.core.Places(spec.Env, who.Home, spec.Dir, nil)})
 	if err != nil {
 		return nil, err
 	}
@@ -58,16 +61,19 @@ func (m *Manager) Refresh(ctx context.Context, who forkbox.Owner, names []string
 
 // provide finds services by name, and a still of each that keeps data. release is
 // called when a box has them, or none will.
-func (m *Manager) provide(ctx context.Context, who forkbox.Owner, names []string, pause *time.Duration, stale time.Duration) (copies []forkbox.BoxService, release func(), err error) {
+func (m *Manager) provide(ctx context.Context, who forkbox.Owner, o *order) (copies []forkbox.BoxService, release func(), err error) {
 	const op = "copy services"
 	if err := m.needMachine(op); err != nil {
+		return nil, nil, err
+	}
+	if err := forkbox.CheckServices(o.settings); err != nil {
 		return nil, nil, err
 	}
 	found, err := m.machine.Find(ctx, who.UID)
 	if err != nil {
 		return nil, nil, err
 	}
-	chosen, err := choose(op, found, names)
+	chosen, err := o.choose(op, who, found)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,10 +84,10 @@ func (m *Manager) provide(ctx context.Context, who forkbox.Owner, names []string
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	return m.copiesOf(ctx, who, chosen, pause, stale)
+	return m.copiesOf(ctx, who, chosen, o)
 }
 
-func (m *Manager) copiesOf(ctx context.Context, who forkbox.Owner, chosen []forkbox.Service, pause *time.Duration, stale time.Duration) (copies []forkbox.BoxService, release func(), err error) {
+func (m *Manager) copiesOf(ctx context.Context, who forkbox.Owner, chosen []forkbox.Service, o *order) (copies []forkbox.BoxService, release func(), err error) {
 	known, err := m.core.Ledger.Stills(ctx, &who.UID)
 	if err != nil {
 		return nil, nil, err
@@ -94,7 +100,7 @@ func (m *Manager) copiesOf(ctx context.Context, who forkbox.Owner, chosen []fork
 		}
 	}
 	for _, s := range chosen {
-		c, kept, err := m.copyOf(ctx, who, s, known, pause, stale)
+		c, kept, err := m.copyOf(ctx, who, s, known, o)
 		if err != nil {
 			release()
 			return nil, nil, err
@@ -106,22 +112,24 @@ func (m *Manager) copiesOf(ctx context.Context, who forkbox.Owner, chosen []fork
 }
 
 // copyOf is one service as a box will have it.
-func (m *Manager) copyOf(ctx context.Context, who forkbox.Owner, s forkbox.Service, known []forkbox.Still, pause *time.Duration, stale time.Duration) (c forkbox.BoxService, release func(), err error) {
-	start, err := m.machine.StartOf(ctx, s, func(env []string) []string {
-		kept, _ := m.core.Secrets(env, nil)
-		return kept
+func (m *Manager) copyOf(ctx context.Context, who forkbox.Owner, s forkbox.Service, known []forkbox.Still, o *order) (c forkbox.BoxService, release func(), err error) {
+	start, err := o.startOf(who, s, func() (forkbox.ServiceStart, error) {
+		return m.machine.StartOf(ctx, s, func(env []string) []string {
+			kept, _ := m.core.Secrets(env, nil)
+			return kept
+		})
 	})
 	if err != nil {
 		return c, nil, err
 	}
-	c = forkbox.BoxService{Name: s.Name, Recipe: s.Recipe, Ports: s.Ports, Sockets: s.Sockets, Start: start}
-	if c.Data, err = m.machine.Paths(s, who.UID); err != nil {
+	c = forkbox.BoxService{Name: s.Name, Recipe: s.Recipe, Ports: s.Ports, Sockets: s.Sockets, Start: start, After: o.after[s.Name]}
+	if c.Data, err = m.dataOf(ctx, who, s, o); err != nil {
 		return c, nil, err
 	}
 	if len(c.Data) == 0 {
 		return c, func() {}, nil
 	}
-	still, release, err := m.stillOf(ctx, who, s, c, known, pause, stale)
+	still, release, err := m.stillOf(ctx, who, s, c, known, o)
 	if err != nil {
 		return c, nil, forkbox.Wrap("copy the service "+s.Name, err)
 	}
@@ -130,18 +138,18 @@ func (m *Manager) copyOf(ctx context.Context, who forkbox.Owner, s forkbox.Servi
 }
 
 // stillOf finds one that is young enough, or takes one.
-func (m *Manager) stillOf(ctx context.Context, who forkbox.Owner, s forkbox.Service, c forkbox.BoxService, known []forkbox.Still, pause *time.Duration, stale time.Duration) (forkbox.Still, func(), error) {
+func (m *Manager) stillOf(ctx context.Context, who forkbox.Owner, s forkbox.Service, c forkbox.BoxService, known []forkbox.Still, o *order) (forkbox.Still, func(), error) {
 	for _, still := range slices.Backward(known) {
-		if still.Service == s.Name && still.Of == identity(s, c.Data) && m.core.Now().Sub(still.Taken) < stale {
+		if still.Service == s.Name && still.Of == o.identity(s, c.Data) && m.core.Now().Sub(still.Taken) < o.maxStale(s) {
 			return still, m.shelf.KeepLayers(still.Layers...), nil
 		}
 	}
-	return m.take(ctx, who, s, c, pause)
+	return m.take(ctx, who, s, c, o)
 }
 
 // take copies the data of a service into a layer, and has a copy of the service
 // recover from that once, for all boxes that will begin with it.
-func (m *Manager) take(ctx context.Context, who forkbox.Owner, s forkbox.Service, c forkbox.BoxService, pause *time.Duration) (still forkbox.Still, release func(), err error) {
+func (m *Manager) take(ctx context.Context, who forkbox.Owner, s forkbox.Service, c forkbox.BoxService, o *order) (still forkbox.Still, release func(), err error) {
 	p, ok := m.core.Provider.(core.Stilled)
 	if !ok {
 		return still, nil, forkbox.Errorf(forkbox.Unsupported, "take a still", "provider %s keeps none", m.core.Provider.Name())
@@ -158,23 +166,19 @@ func (m *Manager) take(ctx context.Context, who forkbox.Owner, s forkbox.Service
 	if err := m.core.Ledger.KnowLayers(ctx, layer, settled); err != nil {
 		return still, nil, err
 	}
-	most := maxPause
-	if pause != nil {
-		most = *pause
-	}
 	var copied Copied
 	err = p.TakeStill(ctx, layer, who, c.Data, func(put func(string) (string, error)) (err error) {
-		copied, err = m.machine.Copy(ctx, []forkbox.Service{s}, CopySpec{Put: put, MaxPause: most})
+		copied, err = m.machine.Copy(ctx, []forkbox.Service{s}, CopySpec{Put: put, MaxPause: o.maxPause(s), Way: o.settings[s.Name].Copy, Chosen: len(o.settings[s.Name].Data) > 0})
 		return err
 	})
 	if err != nil {
 		return still, nil, err
 	}
 	still = forkbox.Still{
-		ID: core.NewID(), UID: who.UID, Service: s.Name, Of: identity(s, c.Data), Taken: m.core.Now(),
+		ID: core.NewID(), UID: who.UID, Service: s.Name, Of: o.identity(s, c.Data), Taken: m.core.Now(), Good: o.kept(s),
 		Way: copied.Way, Paused: copied.Paused, Bytes: copied.Bytes, Layers: []string{layer},
 	}
-	if err := m.settle(ctx, who, c, &still, settled); err != nil {
+	if err := m.settle(ctx, who, c, &still, settled, o.settings[s.Name]); err != nil {
 		return still, nil, err
 	}
 	return still, release, m.core.Ledger.SaveStill(ctx, still)
@@ -185,7 +189,7 @@ func (m *Manager) take(ctx context.Context, who forkbox.Owner, s forkbox.Service
 func (m *Manager) forgetOld(ctx context.Context, known []forkbox.Still) {
 	forgot := false
 	for _, s := range known {
-		if m.core.Now().Sub(s.Taken) < maxStale {
+		if m.core.Now().Sub(s.Taken) < max(maxStale, s.Good) {
 			continue
 		}
 		if err := m.core.Ledger.DeleteStill(ctx, s.ID); err != nil {
@@ -210,23 +214,6 @@ func (m *Manager) SweepStills(ctx context.Context) {
 	if known, err := m.core.Ledger.Stills(ctx, nil); err == nil {
 		m.forgetOld(ctx, known)
 	}
-}
-
-// choose finds services by name or port; all is all of them.
-func choose(op string, found []forkbox.Service, names []string) (chosen []forkbox.Service, err error) {
-	for _, name := range names {
-		matches := slices.DeleteFunc(slices.Clone(found), func(s forkbox.Service) bool { return !goesBy(s, name) })
-		if len(matches) == 0 {
-			return nil, forkbox.Errorf(forkbox.NotFound, op, "no service %q runs here that you may see", name).
-				Hint("%s", namesOf(found))
-		}
-		for _, s := range matches {
-			if !slices.ContainsFunc(chosen, func(c forkbox.Service) bool { return c.PID == s.PID }) {
-				chosen = append(chosen, s)
-			}
-		}
-	}
-	return chosen, nil
 }
 
 // goesBy says whether a service is meant: by its name, that of its recipe, a port,
@@ -257,18 +244,17 @@ func namesOf(found []forkbox.Service) string {
 	return "there are: " + strings.Join(names, ", ") + "; or say a port, db or all"
 }
 
-// identity tells a service apart from another that comes to have its name.
-func identity(s forkbox.Service, data []string) string {
-	return fmt.Sprint(data, s.Ports, s.UID)
-}
-
 // settle starts a copy of the service once, in a box of its own, and ends it as it
 // wants to be ended: what recovery and the clean end write is another layer of the
 // still. Without that every box would recover by itself, which opens and so copies
 // every file. It also proves that the still is whole before any box has it.
-func (m *Manager) settle(ctx context.Context, who forkbox.Owner, c forkbox.BoxService, still *forkbox.Still, layer string) (err error) {
+func (m *Manager) settle(ctx context.Context, who forkbox.Owner, c forkbox.BoxService, still *forkbox.Still, layer string, set forkbox.ServiceSettings) (err error) {
 	p, ok := m.core.Provider.(settler)
-	if !ok {
+	if !ok && set.Settle != "" {
+		return forkbox.Errorf(forkbox.Unsupported, "settle the data", "provider %s cannot", m.core.Provider.Name())
+	}
+	// What comes after another has nothing to start on here.
+	if c.Stopped = len(c.After) > 0; !ok || c.Stopped && set.Settle == "" {
 		return nil
 	}
 	c.Still, c.Layers = still.ID, still.Layers
@@ -286,13 +272,16 @@ func (m *Manager) settle(ctx context.Context, who forkbox.Owner, c forkbox.BoxSe
 	if _, err := m.execs.Rouse(ctx, who, box.ID); err != nil {
 		return err
 	}
+	if err := m.runSettle(ctx, who, box, c, set); err != nil {
+		return err
+	}
 	if err := m.endedWell(ctx, who, box.ID, c); err != nil {
 		return err
 	}
 	if err := p.SettleStill(ctx, layer, who, box, c.Data); err != nil {
 		return err
 	}
-	still.Layers, still.Ready = append([]string{layer}, still.Layers...), true
+	still.Layers, still.Ready = append([]string{layer}, still.Layers...), !c.Stopped
 	return nil
 }
 
