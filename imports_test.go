@@ -111,7 +111,7 @@ var allowed = map[string][]string{
 	"/internal/cli/app":                   {"", "/api", "/client", "/internal/cli/describe", "/internal/cli/place", "/internal/cli/terminal", "/internal/daemon/launch", "/internal/cli/hosts"},
 	"/internal/cli/box":                   {"", "/api", "/client", "/internal/cli/app", "/internal/cli/describe", "/internal/cli/flags", "/internal/cli/terminal"},
 	"/internal/cli/change":                {"", "/api", "/client", "/internal/cli/app", "/internal/cli/describe", "/internal/cli/place", "/internal/cli/terminal", "/internal/review/patch", "/internal/review/scope"},
-	"/internal/cli/service":               {"", "/client", "/internal/cli/app", "/internal/cli/flags", "/internal/cli/terminal"},
+	"/internal/cli/service":               {"", "/api", "/client", "/internal/cli/app", "/internal/cli/flags", "/internal/cli/terminal"},
 	"/internal/cli/config":                {"", "/api", "/internal/cli/app", "/internal/cli/place", "/internal/cli/terminal", "/internal/config", "/internal/hostload"},
 	"/internal/cli/describe":              {"", "/internal/cli/terminal"},
 	"/internal/cli/exec":                  {"", "/api", "/client", "/internal/cli/app", "/internal/cli/change", "/internal/cli/describe", "/internal/cli/flags", "/internal/cli/place", "/internal/cli/stdio", "/internal/cli/terminal"},

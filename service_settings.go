@@ -123,6 +123,9 @@ func (s ServiceSettings) Check(name string) error {
 		return bad("it has data, and `copy: none` copies nothing").Hint("leave out one of them")
 	case s.Copy == CopyNone && s.Settle != "":
 		return bad("there is nothing to settle where nothing is copied").Hint("leave out settle, or `copy: none`")
+	case carriesOn(s.Settle):
+		return bad("psql goes on after an error in a file, and says that all went well: data that is not masked would be taken for masked").
+			Hint("psql -v ON_ERROR_STOP=1 -f mask.sql")
 	case s.MaxPause != nil && *s.MaxPause < 0, s.MaxStale != nil && *s.MaxStale < 0, s.Within < 0:
 		return bad("a time is not below zero")
 	case s.Match.Port < 0 || s.Match.Port > 65535:
@@ -136,6 +139,15 @@ func (s ServiceSettings) Check(name string) error {
 		}
 	}
 	return nil
+}
+
+// carriesOn says whether a line has psql read a file without ending at an error.
+func carriesOn(line string) bool {
+	words := strings.Fields(line)
+	reads := slices.ContainsFunc(words, func(w string) bool {
+		return strings.HasPrefix(w, "-f") || strings.HasPrefix(w, "--file") || strings.HasPrefix(w, "<") || w == "|"
+	})
+	return slices.Contains(words, "psql") && reads && !strings.Contains(line, "ON_ERROR_STOP")
 }
 
 // ServiceCircle finds services that come after each other, nil if there are none.

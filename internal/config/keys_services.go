@@ -11,10 +11,9 @@ import (
 
 // serviceKeys are what a project's file says of services of the machine.
 func serviceKeys() []*Key {
-	text := map[string]any{"type": "string"}
-	named := map[string]any{"type": []string{"string", "number"}}
+	text := map[string]any{"type": []string{"string", "number"}}
 	port := map[string]any{"type": "integer", "minimum": 1, "maximum": 65535}
-	list := map[string]any{"type": []string{"array", "string", "number", "null"}, "items": named}
+	list := map[string]any{"type": []string{"array", "string", "number", "null"}, "items": text}
 	one := func(key, doc string, kind Kind) *Key {
 		k := projectKey("services.NAME."+key, doc, kind, nil)
 		k.get = func(s *Settings, name string) string { return s.Project.Services.Text(name, key) }
