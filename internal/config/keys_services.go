@@ -42,7 +42,7 @@ func serviceKeys() []*Key {
 		one("ready.exec", "a line for sh that succeeds when the copy answers", Kind{"command", "pg_isready -q", text}),
 		one("ready.within", "how long that may take", spanKind("30s")),
 		one("after", "services that have to be ready first; they come along", Kind{"list of services", "[db]", list}),
-		one("settle.run", "a line for sh that is run once for each copy of the data, before any box has it", Kind{"command", "psql -f mask.sql", text}),
+		one("settle.run", "a line for sh that is run once for each copy of the data, before any box has it", Kind{"command", "psql -v ON_ERROR_STOP=1 -f mask.sql", text}),
 	}
 }
 

@@ -218,6 +218,10 @@ func (p page) timeOf(n *yaml.Node, key string, into **time.Duration) error {
 	if err != nil {
 		return err
 	}
+	if text == "0" || text == "0s" {
+		*into = new(time.Duration)
+		return nil
+	}
 	v, err := forkbox.ParseLimit(forkbox.TTL, text)
 	if err != nil {
 		return p.at(n, key, err)
@@ -306,6 +310,9 @@ func (s ProjectServices) Text(name, key string) string {
 	span := func(d *time.Duration) string {
 		if d == nil {
 			return ""
+		}
+		if *d == 0 {
+			return "0s"
 		}
 		return forkbox.FormatLimit(forkbox.TTL, int64(*d))
 	}

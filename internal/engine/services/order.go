@@ -2,6 +2,7 @@ package services
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -244,7 +245,11 @@ func (c *chooser) takeBefore(s forkbox.Service) error {
 	for _, word := range c.settings[s.Name].After {
 		names, err := c.take(word)
 		if err != nil {
-			return forkbox.Wrap("copy "+s.Name+", which comes after "+word, err)
+			var known *forkbox.Error
+			if errors.As(err, &known) {
+				known.Hint("%s comes after it", s.Name)
+			}
+			return err
 		}
 		before = append(before, names...)
 	}
