@@ -80,7 +80,6 @@ type ServiceStart struct {
 	// Ready is a command that succeeds when the service answers; without one its
 	// ports have to.
 	Ready    Strings       `json:"ready,omitempty"`
-	ReadyDir string        `json:"ready_dir,omitempty"` // where that is run; / if empty
 	Patience time.Duration `json:"within_ns,omitempty"` // until it is ready
 	Stop     int           `json:"stop,omitempty"`      // the signal that ends it
 	// Reach are variables that lead programs to it: PGHOST and PGPORT for those of

@@ -295,10 +295,10 @@ func (o *order) startOf(who forkbox.Owner, s forkbox.Service, found func() (fork
 		}
 	}
 	if set.Start != "" {
-		start.Argv, start.Dir = shell(set.Start), set.Dir
+		start.Argv, start.Dir = shellIn(set.Dir, set.Start), "/"
 	}
 	if set.Ready != "" {
-		start.Ready, start.ReadyDir = shell(set.Ready), set.Dir
+		start.Ready = shellIn(set.Dir, set.Ready)
 	}
 	start.Patience = core.OrElse(set.Within, start.Patience)
 	return start, nil
@@ -307,4 +307,9 @@ func (o *order) startOf(who forkbox.Owner, s forkbox.Service, found func() (fork
 // patience is how long a service that is defined may take until it answers.
 const patience = time.Minute
 
-func shell(line string) forkbox.Strings { return forkbox.Strings{"sh", "-c", line} }
+// shellIn runs a line in a directory that the user it is run as may not be let into:
+// then it says so. The line's own shell is the last to run, so that a single program
+// takes its place and gets its signals.
+func shellIn(dir, line string) forkbox.Strings {
+	return forkbox.Strings{"sh", "-c", `cd -- "$1" && exec sh -c "$2"`, "sh", dir, line}
+}

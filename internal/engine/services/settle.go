@@ -40,7 +40,7 @@ func (m *Manager) runSettle(ctx context.Context, who forkbox.Owner, box forkbox.
 	const op = "settle the data"
 	x, err := m.execs.Exec(ctx, who, box.ID, execs.ExecRequest{
 		ExecSpec: forkbox.ExecSpec{
-			Argv: shell(set.Settle), Dir: set.Dir, Env: slices.Concat(forkbox.Strings{}, c.Start.Env, c.Start.Reach), User: userOf(box, c),
+			Argv: shellIn(set.Dir, set.Settle), Dir: "/", Env: slices.Concat(forkbox.Strings{}, c.Start.Env, c.Start.Reach), User: userOf(box, c),
 		},
 		Detached: true, Label: "settle:" + c.Name,
 	}, forkbox.Stdio{})

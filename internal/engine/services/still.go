@@ -155,10 +155,10 @@ func (m *Manager) take(ctx context.Context, who forkbox.Owner, s forkbox.Service
 		return still, nil, forkbox.Errorf(forkbox.Unsupported, "take a still", "provider %s keeps none", m.core.Provider.Name())
 	}
 	layer, settled := core.NewID(), core.NewID()
-	release = m.shelf.KeepLayers(layer, settled)
+	kept := m.shelf.KeepLayers(layer, settled)
 	defer func() {
 		if err != nil {
-			release()
+			kept()
 			m.shelf.SweepSoon()
 		}
 	}()
@@ -181,7 +181,7 @@ func (m *Manager) take(ctx context.Context, who forkbox.Owner, s forkbox.Service
 	if err := m.settle(ctx, who, c, &still, settled, o.settings[s.Name]); err != nil {
 		return still, nil, err
 	}
-	return still, release, m.core.Ledger.SaveStill(ctx, still)
+	return still, kept, m.core.Ledger.SaveStill(ctx, still)
 }
 
 // forgetOld forgets stills that nothing new will begin with. Boxes keep the layers

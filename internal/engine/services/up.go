@@ -115,7 +115,7 @@ func (m *Manager) probe(ctx context.Context, h *core.Handle, a *core.Attached, b
 	// One command that tries again and again: a record of each try is of no use.
 	argv := append([]string{"sh", "-c", `until "$@" >/dev/null 2>&1; do sleep 0.05; done`, "sh"}, s.Start.Ready...)
 	x, err := m.execs.StartInTurn(ctx, h, a, box, execs.ExecRequest{
-		ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: core.OrElse(s.Start.ReadyDir, "/"), Env: slices.Concat(forkbox.Strings{}, s.Start.Env, s.Start.Reach), User: userOf(box, s)},
+		ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: "/", Env: slices.Concat(forkbox.Strings{}, s.Start.Env, s.Start.Reach), User: userOf(box, s)},
 		Detached: true, Label: "probe:" + s.Name,
 	})
 	if err != nil {
