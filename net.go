@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -41,6 +42,9 @@ type Network struct {
 	// HostPorts are services on the host's loopback that the box reaches as
 	// HostName.
 	HostPorts []int `json:"host_ports,omitempty"`
+	// LetIn are those of HostPorts that lead to the host also from the box's own
+	// loopback, on the same port.
+	LetIn []int `json:"let_in,omitempty"`
 	// Team is the named network in which boxes reach each other by name.
 	Team string `json:"team,omitempty"`
 	// Secrets are those that the gate puts in where the box sends the
@@ -68,6 +72,7 @@ type NetWish struct {
 	Preset    string   `json:"preset,omitempty"`
 	Rules     []string `json:"rules,omitempty"`
 	HostPorts []int    `json:"host_ports,omitempty"`
+	LetIn     []int    `json:"let_in,omitempty"` // as HostPorts, and on the box's own loopback
 	Secrets   []string `json:"secrets,omitempty"`
 	Terminate []string `json:"terminate,omitempty"`
 	Pinned    []string `json:"pinned,omitempty"`
@@ -86,7 +91,7 @@ const MostRules = 1000
 // Check refuses what is more than a caller can mean, before it is worked on.
 func (w NetWish) Check() error {
 	const op = "read what network is asked for"
-	for _, n := range []int{len(w.Rules), len(w.HostPorts), len(w.Secrets), len(w.Terminate), len(w.Pinned), len(w.Found)} {
+	for _, n := range []int{len(w.Rules), len(w.HostPorts), len(w.LetIn), len(w.Secrets), len(w.Terminate), len(w.Pinned), len(w.Found)} {
 		if n > MostRules {
 			return Errorf(Invalid, op, "a list has %d entries, and %d is the most", n, MostRules)
 		}
@@ -98,6 +103,14 @@ func (w NetWish) Check() error {
 		return Errorf(Invalid, op, "a project has no project of its own")
 	}
 	return w.Project.Check()
+}
+
+// AllLetIn are the ports that the caller or the project wants let in.
+func (w NetWish) AllLetIn() []int {
+	if w.Project == nil {
+		return w.LetIn
+	}
+	return slices.Concat(w.LetIn, w.Project.LetIn)
 }
 
 // Port is one of a box's, published on the host's loopback.

@@ -54,7 +54,10 @@ type RaceStart struct {
 	Net          string   `json:"net,omitempty"`
 	NetWish      NetWish  `json:"net_wish,omitzero"`
 	Wish         Wish     `json:"wish,omitzero"`
-	With         []string `json:"with,omitempty"` // services that each approach gets copies of
+	// With are services that each approach gets copies of.
+	With     []string                   `json:"with,omitempty"`
+	Pause    *time.Duration             `json:"pause_ns,omitempty"`
+	Services map[string]ServiceSettings `json:"services,omitempty"`
 }
 
 // Command is something that is run in a box of a race: a line for sh, or a

@@ -161,6 +161,7 @@ func (s RaceStart) check(f *raceFaults) {
 	f.most("start.allow_secrets", len(s.AllowSecrets), mostVars)
 	f.take("start.net_wish", s.NetWish.Check())
 	f.rules("start.net_wish.rules", s.NetWish.Rules)
+	f.take("start.services", CheckServices(s.Services))
 	f.take("start.wish.limits", s.Wish.Limits.Check())
 	f.take("start.wish.project", s.Wish.Project.Check())
 }

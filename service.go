@@ -112,6 +112,8 @@ type Still struct {
 	// Layers are those with the data, the topmost first; none where the service
 	// keeps nothing.
 	Layers []string `json:"layers,omitempty"`
+	// Good is for how long it is young enough for who had it taken.
+	Good time.Duration `json:"good_ns,omitempty"`
 	// Ready says that a copy of the service was started on it once and ended by
 	// itself: the next one begins at once.
 	Ready bool `json:"ready,omitempty"`
@@ -132,6 +134,9 @@ type ServiceStart struct {
 	Ready    Strings       `json:"ready,omitempty"`
 	Patience time.Duration `json:"within_ns,omitempty"` // until it is ready
 	Stop     int           `json:"stop,omitempty"`      // the signal that ends it
+	// Reach are variables that lead programs to it: PGHOST and PGPORT for those of
+	// PostgreSQL. Commands that probe and settle have them.
+	Reach Strings `json:"reach,omitempty"`
 }
 
 // BoxService is a service that a box has a copy of.

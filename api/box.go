@@ -28,6 +28,8 @@ type CreateRequest struct {
 	// data is copied. They are up when the box is there.
 	With  []string       `json:"with,omitempty"`
 	Pause *time.Duration `json:"pause_ns,omitempty"`
+	// Services are settings for services, by the names that With may have.
+	Services map[string]forkbox.ServiceSettings `json:"services,omitempty"`
 	// Passing says that nothing of it will land: then what it was forked from
 	// is not kept, which a merge would need.
 	Passing bool `json:"passing,omitempty"`

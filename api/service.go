@@ -17,6 +17,10 @@ type ServiceList struct {
 type RefreshRequest struct {
 	Services []string       `json:"services"`
 	Pause    *time.Duration `json:"pause_ns,omitempty"`
+	// Settings are for some of them, by name, and Env is what those are started with
+	// that a line of the settings starts.
+	Settings map[string]forkbox.ServiceSettings `json:"settings,omitempty"`
+	Env      forkbox.Strings                    `json:"env,omitempty"`
 }
 
 // StillList is data of services as it was at one moment.

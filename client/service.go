@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
@@ -15,8 +14,8 @@ func (c *Client) Services(ctx context.Context) (api.ServiceList, error) {
 
 // RefreshServices takes the data of services anew, for the boxes to come. A nil
 // pause is the daemon's own choice.
-func (c *Client) RefreshServices(ctx context.Context, names []string, pause *time.Duration) ([]forkbox.Still, error) {
-	list, err := do(ctx, c.link, "copy services", api.RefreshServices, api.RefreshRequest{Services: names, Pause: pause}, nil)
+func (c *Client) RefreshServices(ctx context.Context, req api.RefreshRequest) ([]forkbox.Still, error) {
+	list, err := do(ctx, c.link, "copy services", api.RefreshServices, req, nil)
 	return list.Stills, err
 }
 

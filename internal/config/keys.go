@@ -172,7 +172,7 @@ func projectKeys() (keys []*Key) {
 	net("secrets", "secrets that they want to use; needs the same", "new --secret", listKind("names", "[API_TOKEN]", host), func(n policy.ProjectNetwork) string { return listText(n.Wish.Secrets) })
 	net("terminate", "hosts whose TLS the gate looks into", "new --terminate", listKind("hosts", "[api.example.com]", host), func(n policy.ProjectNetwork) string { return listText(n.Wish.Terminate) })
 	net("pinned", "hosts whose TLS it never looks into", "new --pinned", listKind("hosts", "[bank.example.com]", host), func(n policy.ProjectNetwork) string { return listText(n.Wish.Pinned) })
-	return keys
+	return append(keys, serviceKeys()...)
 }
 
 func projectKey(name, doc string, kind Kind, get func(policy.Project) string) *Key {

@@ -53,7 +53,7 @@ func newEngine(ctx context.Context, home string, settings config.Settings, log *
 	c.Ledger, c.Records, c.Provider, c.Logs, c.Log = k.records, k.records.Kept, k.provider, keptLogs{k.store}, log
 	c.Secrets, c.Places, c.Hidden, c.CheckAllow = secrets.FilterEnv, secrets.Places, hiddenPaths, checkAllow
 	c.Receipts, c.Bases, c.Fence = filepath.Join(home, "receipts"), k.store.Base, fence
-	c.Networks, c.Ports, c.Services = k.networks, k.ports, machine{}
+	c.Networks, c.Ports, c.Services = k.networks, k.ports, machine{home}
 	c.Policies, c.Clock, c.Reserve = limits, bootClock(), limits.short
 	c.Series = func(box string) string { return filepath.Join(k.store.Dir(box), "stats") }
 	k.observe()

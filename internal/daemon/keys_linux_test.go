@@ -325,15 +325,27 @@ func TestEveryProjectKeyTakesEffect(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, err := rules.Resolve(forkbox.NetWish{Project: wish}, all)
-		return fmt.Sprint(held, mode, n, err)
+		services, wrong := policy.LoadProjectServices(file)
+		if wrong != nil {
+			t.Fatal(wrong)
+		}
+		// What these do to a box is for TestServices… in cmd/forkbox to see.
+		asked, wrong := json.Marshal(services)
+		if wrong != nil {
+			t.Fatal(wrong)
+		}
+		return fmt.Sprint(held, mode, n, err, string(asked))
 	}
 	without := see("")
 	for _, k := range config.Keys() {
 		if k.Of != config.OfProject {
 			continue
 		}
-		section, word, _ := strings.Cut(k.Name, ".")
-		if with := see(section + ":\n  " + word + ": " + k.Kind.Example + "\n"); with == without {
+		text, indent := "", ""
+		for word := range strings.SplitSeq(strings.Replace(k.Name, "NAME", "web", 1), ".") {
+			text, indent = text+"\n"+indent+word+":", indent+"  "
+		}
+		if with := see(text + " " + k.Kind.Example + "\n"); with == without {
 			t.Errorf("%s: %s does nothing", k.Name, k.Kind.Example)
 		}
 	}

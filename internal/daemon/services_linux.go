@@ -14,7 +14,7 @@ import (
 )
 
 // machine has the engine know the services of this machine.
-type machine struct{}
+type machine struct{ home string }
 
 func (machine) Find(ctx context.Context, who forkbox.Owner) ([]forkbox.Service, []string, error) {
 	return services.Find(ctx, who)
@@ -68,8 +68,15 @@ func (machine) Copy(ctx context.Context, list []forkbox.Service, spec engine.Cop
 	}
 	for i := range sources {
 		services.FindOthers(&sources[i])
+		if len(spec.Settings[own[i].Name].Data) > 0 { // its engine would copy all that it has
+			sources[i].Online = nil
+		}
 	}
-	t, err := copying.Take(ctx, append(sources, contained.Sources()...), copying.Options{Put: contained.Put(spec.Put), MaxPause: spec.MaxPause})
+	sources = append(sources, contained.Sources()...)
+	for i := range sources {
+		sources[i].Way = spec.Settings[sources[i].Name].Copy
+	}
+	t, err := copying.Take(ctx, sources, copying.Options{Put: contained.Put(spec.Put), MaxPause: spec.MaxPause})
 	if err != nil {
 		return nil, err
 	}

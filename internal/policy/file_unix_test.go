@@ -130,7 +130,7 @@ func TestLoadProject(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	for text, want := range map[string]string{
-		"services: {}\n":                   `line 1: "services" is not something it knows`,
+		"service: {}\n":                    `line 1: "service" is not something it knows`,
 		"limits: {}\ndefaults: {}\n":       `line 2: "defaults" is not something it knows`,
 		"limits:\n  memory: 2g\n  disk: x": `line 3: disk: "x" is no value for it`,
 	} {

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"strconv"
-
 	"go.yaml.in/yaml/v3"
 
 	"github.com/forkbox/forkbox"
@@ -21,9 +19,10 @@ type ProjectNetwork struct {
 // there is no such section. What is true of [LoadProject] is true of it.
 func LoadProjectNet(file string) (forkbox.Net, *forkbox.NetWish, error) {
 	read, err := loadProject(file)
-	if err != nil || !read.Network.Said {
+	if err != nil || !read.Network.Said && len(read.LetIn) == 0 {
 		return "", nil, err
 	}
+	read.Network.Wish.LetIn = read.LetIn
 	return read.Network.Mode, &read.Network.Wish, nil
 }
 
@@ -35,7 +34,7 @@ func (p page) networkWish(into *ProjectNetwork) field {
 		"net":        p.mode(&into.Mode),
 		"preset":     p.preset(&wish.Preset),
 		"rules":      func(n *yaml.Node) (err error) { wish.Rules, err = p.rules(n); return err },
-		"host-ports": p.ports(&wish.HostPorts),
+		"host-ports": p.ports(&wish.HostPorts, "host-ports"),
 		"secrets":    p.checked(&wish.Secrets, "secrets", rules.CheckSecret),
 		"terminate":  p.checked(&wish.Terminate, "terminate", checkHost),
 		"pinned":     p.checked(&wish.Pinned, "pinned", checkHost),
@@ -84,15 +83,12 @@ func (p page) preset(into *string) field {
 	}
 }
 
-func (p page) ports(into *[]int) field {
+func (p page) ports(into *[]int, key string) field {
 	return func(n *yaml.Node) error {
-		return p.items(n, "host-ports", func(item *yaml.Node, text string) error {
-			port, err := strconv.ParseUint(text, 10, 16)
-			if err != nil || port == 0 || strconv.FormatUint(port, 10) != text {
-				return p.malformed(item, "host-ports: %q is no port", text)
-			}
-			*into = append(*into, int(port))
-			return nil
+		return p.items(n, key, func(item *yaml.Node, _ string) error {
+			port, err := p.port(item, key)
+			*into = append(*into, port)
+			return err
 		})
 	}
 }

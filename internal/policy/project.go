@@ -51,6 +51,9 @@ func LoadProject(file string) (forkbox.Limits, error) {
 type Project struct {
 	Limits  forkbox.Limits
 	Network ProjectNetwork
+	// LetIn are ports of the host that boxes reach on their own loopback.
+	LetIn    []int
+	Services ProjectServices
 }
 
 // NoProject is what a file without a word says.
@@ -62,8 +65,17 @@ func (r *Project) Set(file string, key []string, value *yaml.Node) error {
 	return r.read(page{file}, inMapping(key, value))
 }
 
+// CheckServices finds what makes no sense together in what the file says of
+// services, of which the value of one key was read last.
+func (r *Project) CheckServices(file string, key []string, value *yaml.Node) error {
+	return r.Services.check(page{file}, inMapping(key, value))
+}
+
 func (r *Project) read(p page, top *yaml.Node) error {
-	return p.fields(top, map[string]field{"limits": p.limits(r.Limits), "network": p.networkWish(&r.Network)})
+	return p.fields(top, map[string]field{
+		"limits": p.limits(r.Limits), "network": p.networkWish(&r.Network), "let_in": p.ports(&r.LetIn, "let_in"),
+		"with": p.with(&r.Services.With), "services": p.services(&r.Services.Settings),
+	})
 }
 
 func loadProject(file string) (Project, error) {
@@ -83,7 +95,7 @@ func parseProject(file string, text []byte) (Project, error) {
 	if err := read.read(p, top); err != nil {
 		return Project{}, err
 	}
-	return read, nil
+	return read, read.Services.check(p, top)
 }
 
 // projectSource is what a rule from a project's file says it is from.

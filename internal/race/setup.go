@@ -172,7 +172,7 @@ func (r *race) boxSpec(i int) engine.CreateSpec {
 	a, spec := r.spec.Approaches[i], r.commonSpec()
 	spec.Name, spec.Approach = r.name+"-"+a.Name, a.Name
 	if point := r.record().Point; point != "" {
-		spec.From, spec.Template, spec.With = point, "", nil // what it is made of has them
+		spec.From, spec.Template, spec.With, spec.Settings = point, "", nil, nil // what it is made of has them
 	}
 	if a.Net != "" {
 		spec.Net = a.Net
@@ -205,7 +205,7 @@ func (r *race) commonSpec() engine.CreateSpec {
 	s.Wish.Wait = r.patience()
 	return engine.CreateSpec{
 		From: s.From, Template: s.Template, Dir: s.Dir, Env: s.Env, AllowSecrets: s.AllowSecrets, Places: s.Places,
-		Net: s.Net, NetWish: s.NetWish, Wish: s.Wish, Race: r.id, Fence: r.record().Fence, With: s.With,
+		Net: s.Net, NetWish: s.NetWish, Wish: s.Wish, Race: r.id, Fence: r.record().Fence, With: s.With, Pause: s.Pause, Settings: s.Services,
 	}
 }
 

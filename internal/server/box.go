@@ -49,7 +49,7 @@ func createSpec(req api.CreateRequest, owner forkbox.Owner) engine.CreateSpec {
 	return engine.CreateSpec{
 		Name: req.Name, From: req.From, Template: req.Template,
 		Dir: req.Dir, Env: orUsual(req.Env, req.From, req.Template, owner), Net: req.Net, NetWish: req.NetWish, AllowSecrets: req.AllowSecrets, Wish: req.Wish,
-		Passing: req.Passing, With: req.With, Pause: req.Pause,
+		Passing: req.Passing, With: req.With, Pause: req.Pause, Settings: req.Services,
 	}
 }
 

@@ -21,7 +21,7 @@ type Engine interface {
 	Stop(ctx context.Context, who forkbox.Owner, ref string, grace *time.Duration) (forkbox.Box, error)
 	Remove(ctx context.Context, who forkbox.Owner, ref string, force bool) error
 	ListServices(ctx context.Context, who forkbox.Owner) ([]forkbox.Service, []string, error)
-	Refresh(ctx context.Context, who forkbox.Owner, names []string, pause *time.Duration) ([]forkbox.Still, error)
+	Refresh(ctx context.Context, who forkbox.Owner, spec engine.CreateSpec) ([]forkbox.Still, error)
 	ControlService(ctx context.Context, who forkbox.Owner, ref, name, do string) (forkbox.Box, error)
 
 	Exec(ctx context.Context, who forkbox.Owner, ref string, req engine.ExecRequest, stdio forkbox.Stdio) (forkbox.Exec, error)

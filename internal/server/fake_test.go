@@ -80,7 +80,7 @@ func (f *fakeEngine) ListServices(context.Context, forkbox.Owner) ([]forkbox.Ser
 	return nil, nil, nil
 }
 
-func (f *fakeEngine) Refresh(context.Context, forkbox.Owner, []string, *time.Duration) ([]forkbox.Still, error) {
+func (f *fakeEngine) Refresh(context.Context, forkbox.Owner, engine.CreateSpec) ([]forkbox.Still, error) {
 	return nil, nil
 }
 

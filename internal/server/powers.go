@@ -66,7 +66,7 @@ func (s *Server) checkCreate(r *http.Request, p *access.Principal, req *api.Crea
 	const op = "create box"
 	withoutFound(p, &req.NetWish)
 	asked := append(netPowers(req.Net, req.NetWish), hiddenPowers(req.AllowSecrets, req.From)...)
-	asked = append(asked, power{api.Policy, "copies of services", len(req.With) > 0})
+	asked = append(asked, power{api.Policy, "copies of services", len(req.With)+len(req.Services) > 0})
 	if err := lacking(p, op, asked...); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *Server) checkCreate(r *http.Request, p *access.Principal, req *api.Crea
 func (s *Server) checkStart(r *http.Request, p *access.Principal, start *forkbox.RaceStart) error {
 	withoutFound(p, &start.NetWish)
 	return s.checkCreate(r, p, &api.CreateRequest{
-		From: start.From, Template: start.Template, AllowSecrets: start.AllowSecrets, Net: start.Net, NetWish: start.NetWish, With: start.With,
+		From: start.From, Template: start.Template, AllowSecrets: start.AllowSecrets, Net: start.Net, NetWish: start.NetWish, With: start.With, Services: start.Services,
 	})
 }
 
@@ -100,7 +100,7 @@ func netPowers(net string, wish forkbox.NetWish) []power {
 		{api.Policy, "the host's network", net == string(forkbox.NetHost)},
 		{api.Policy, "the preset open", wish.Preset == forkbox.PresetOpen},
 		{api.Policy, "a rule that allows", slices.ContainsFunc(wish.Rules, widens)},
-		{api.Policy, "a port of the host", len(wish.HostPorts) > 0},
+		{api.Policy, "a port of the host", len(wish.HostPorts)+len(wish.LetIn) > 0},
 		{api.Policy, "a host whose TLS is not looked into", len(wish.Pinned) > 0},
 		{api.Policy, "what is found on this machine", len(wish.Found) > 0},
 		{api.Secrets, "a kept secret", len(wish.Secrets) > 0},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/internal/engine"
 )
 
 func (s daemonRoutes) listServices(r *http.Request, _ api.None) (list api.ServiceList, err error) {
@@ -16,7 +17,9 @@ func (s daemonRoutes) refreshServices(r *http.Request, req api.RefreshRequest) (
 	if len(req.Services) == 0 {
 		return list, missing("services", "which services")
 	}
-	list.Stills, err = s.Engine.Refresh(r.Context(), who(r), req.Services, req.Pause)
+	list.Stills, err = s.Engine.Refresh(r.Context(), who(r), engine.CreateSpec{
+		With: req.Services, Pause: req.Pause, Settings: req.Settings, Env: orUsual(req.Env, "", "", who(r)),
+	})
 	return list, err
 }
 

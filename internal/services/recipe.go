@@ -81,6 +81,9 @@ type starting struct {
 	Ready    []string      `yaml:"ready"`
 	Patience time.Duration `yaml:"patience"`
 	Stop     string        `yaml:"stop"` // the signal that ends it; TERM if empty
+	// Reach are variables that lead programs to the service. One with a word that
+	// stands for nothing is left out.
+	Reach []string `yaml:"reach"`
 }
 
 // pattern is a regular expression.

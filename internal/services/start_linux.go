@@ -53,7 +53,7 @@ func startOf(ctx context.Context, s forkbox.Service, env func([]string) []string
 	words := wordsFor(ctx, s, how)
 	start := forkbox.ServiceStart{
 		Argv: how.argv(s, words), Dir: s.Dir, UID: s.UID, User: s.User, GID: groupOf(s.PID), Patience: how.Patience,
-		Make: dirsOf(s, u), Ready: fill(how.Ready, words), Stop: int(unix.SignalNum("SIG" + how.Stop)),
+		Make: dirsOf(s, u), Ready: fill(how.Ready, words), Reach: reach(how.Reach, words), Stop: int(unix.SignalNum("SIG" + how.Stop)),
 	}
 	if len(start.Argv) == 0 {
 		return start, forkbox.Errorf(forkbox.Unsupported, "copy the service "+s.Name, "its command line is not known")
@@ -203,6 +203,18 @@ func fill(argv []string, words map[string]string) (filled []string) {
 		filled = append(filled, arg)
 	}
 	return filled
+}
+
+// reach fills in the variables that lead to a service, but for those that are not
+// known.
+func reach(vars []string, words map[string]string) (known []string) {
+	for _, v := range vars {
+		name, value, _ := strings.Cut(v, "=")
+		if filled := fill([]string{value}, words); len(filled) > 0 {
+			known = append(known, name+"="+filled[0])
+		}
+	}
+	return known
 }
 
 // socketDirs are the directories of a service's unix sockets: those in /run are

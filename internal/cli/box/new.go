@@ -52,7 +52,7 @@ team (--net team:NAME) reach each other by name. With --net host it shares the h
 			if err != nil {
 				return err
 			}
-			asked.Net.Warn(a)
+			asked.Warn(a)
 			var box forkbox.Box
 			err = a.InLine(cmd.Context(), "making a box", req.Wish.Ticket, func(ctx context.Context) error {
 				box, err = c.Create(ctx, req)

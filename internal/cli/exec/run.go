@@ -121,7 +121,7 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 		return signals.OrError(err)
 	}
 	create.Passing = r.discard && !r.apply
-	r.box.Net.Warn(r.App)
+	r.box.Warn(r.App)
 	at := &attachment{App: r.App, client: c, create: &create, stdin: true, tty: ttyAuto}
 	at.begun = func() {
 		if !r.quiet {

@@ -29,6 +29,7 @@ type Box struct {
 	Hidden   []string // what is not to be
 	With     []string // services
 	pause    pauseTime
+	letsIn   []int // known when it was asked for
 	Limits   Limits
 }
 
@@ -38,27 +39,48 @@ func (f *Box) Add(a *app.App, cmd *cobra.Command) {
 	flags.StringVar(&f.From, "from", "", "what to make it `from`: reality (if nothing is said), BOX@SNAPSHOT, oci:LAYOUT, tar:FILE, dir:DIR or empty")
 	flags.StringVar(&f.Template, "template", "", "make it from this `template`")
 	flags.StringArrayVar(&f.Hidden, "allow-secrets", nil, "do not hide this `path or variable` of this machine, although it looks like a credential (repeatable)")
-	flags.StringSliceVar(&f.With, "with", nil, "have copies of these `services` up in it, by name or port: db, web, 6379, all")
-	flags.Var(&f.pause, "pause", "how long a service of this machine may stand still while its data is copied (default 500ms)")
+	flags.StringSliceVar(&f.With, "with", nil, WithHelp)
+	f.AddPause(cmd)
 	f.Net.Add(a, cmd, "if nothing is said: policy")
 	cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions)
 	cmd.RegisterFlagCompletionFunc("from", a.CompleteOrigins)
 	cmd.RegisterFlagCompletionFunc("with", a.CompleteServices)
-	cmd.RegisterFlagCompletionFunc("pause", cobra.NoFileCompletions)
 	cmd.RegisterFlagCompletionFunc("template", a.CompleteTemplates(0))
 	f.Limits.AddWait(cmd)
+}
+
+// WithHelp is what --with says of itself.
+const WithHelp = "have copies of these `services` up in it, by name or port: db, web, 6379, all; none: not those of forkbox.yaml either"
+
+// AddPause is for verbs that may copy the data of services.
+func (f *Box) AddPause(cmd *cobra.Command) {
+	cmd.Flags().Var(&f.pause, "pause", "how long a service of this machine may stand still while its data is copied (default 500ms)")
+	cmd.RegisterFlagCompletionFunc("pause", cobra.NoFileCompletions)
+}
+
+// Warn tells of what is let into the box as it is: the host's network, or some of
+// its services.
+func (f *Box) Warn(a *app.App) {
+	f.Net.Warn(a)
+	if len(f.letsIn) > 0 && !a.JSON {
+		a.Say("%s port %s in the box is this machine's own service: what the box does there is real", a.Paint(terminal.Yellow, "warning:"), terminal.JoinPorts(f.letsIn))
+	}
 }
 
 // Request is the box to make. A fork of reality is one as the caller sees it:
 // here, with this environment. Everything else brings its own.
 func (f *Box) Request(ctx context.Context, a *app.App, c *client.Client) (api.CreateRequest, error) {
-	req := api.CreateRequest{Name: f.Name, Template: f.Template, AllowSecrets: f.allowed(), With: f.With, Pause: f.pause.span}
+	req := api.CreateRequest{Name: f.Name, Template: f.Template, AllowSecrets: f.allowed(), Pause: f.pause.span}
 	from, err := f.checkOrigin()
+	if err == nil {
+		req.With, req.Services, err = WithServices(f.With, !f.OwnPlace())
+	}
 	if err == nil {
 		req.Wish, err = WithProject(f.Limits.Wish())
 	}
 	if err == nil {
 		req.Net, req.NetWish, err = f.Net.Request(f.inherits(), true)
+		f.letsIn = req.NetWish.AllLetIn()
 	}
 	switch {
 	case err != nil || f.Template != "":
@@ -132,7 +154,9 @@ func (f *Box) Merge(start forkbox.RaceStart) {
 		f.From, f.Template = start.From, start.Template
 	}
 	f.Hidden = append(f.Hidden, start.AllowSecrets...)
-	f.With = append(f.With, start.With...)
+	if len(f.With) == 0 {
+		f.With = start.With
+	}
 	f.mergeLimits(start.Wish)
 	f.Net.merge(start.Net, start.NetWish)
 }
@@ -167,6 +191,7 @@ func (f *Net) merge(net string, wish forkbox.NetWish) {
 	}
 	f.Rules = append(f.Rules, wish.Rules...)
 	f.hostPorts = append(f.hostPorts, wish.HostPorts...)
+	f.letIn = append(f.letIn, wish.LetIn...)
 	f.secrets = append(f.secrets, wish.Secrets...)
 	f.terminate = append(f.terminate, wish.Terminate...)
 	f.pinned = append(f.pinned, wish.Pinned...)

@@ -21,6 +21,7 @@ type Net struct {
 	preset    netPreset
 	Rules     []string // "allow X" and "deny X", as they were said
 	hostPorts PortsValue
+	letIn     PortsValue
 	secrets   secretsValue
 	terminate []string
 	pinned    []string
@@ -34,13 +35,14 @@ func (f *Net) Add(a *app.App, cmd *cobra.Command, otherwise string) {
 	flags.Var(ruleValue{"allow", &f.Rules}, "allow", "let it reach this, for example git.example.com:443 or '*.example.org' (repeatable; the first of --allow and --deny that matches decides)")
 	flags.Var(ruleValue{"deny", &f.Rules}, "deny", "do not let it reach this (repeatable)")
 	flags.Var(&f.hostPorts, "host-port", "let it reach this port of the host's loopback, as "+forkbox.HostName+" (repeatable)")
+	flags.Var(&f.letIn, "let-in", "let it reach this machine's own service on this port, on the same port of its own loopback (repeatable)")
 	flags.Var(&f.secrets, "secret", "let it use this secret of forkbox secret set without seeing it (repeatable)")
 	flags.StringArrayVar(&f.terminate, "terminate", nil, "look into the TLS of this `host`, with a certificate that only the box trusts (repeatable)")
 	flags.StringArrayVar(&f.pinned, "pinned", nil, "never look into the TLS of this `host` (repeatable)")
 	cmd.RegisterFlagCompletionFunc("net", a.CompleteNets)
 	cmd.RegisterFlagCompletionFunc("net-preset", cobra.FixedCompletions(presets, app.NoFiles))
 	cmd.RegisterFlagCompletionFunc("secret", a.CompleteSecrets(0))
-	for _, name := range []string{"allow", "deny", "host-port", "terminate", "pinned"} {
+	for _, name := range []string{"allow", "deny", "host-port", "let-in", "terminate", "pinned"} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
 }
@@ -49,7 +51,7 @@ func (f *Net) Add(a *app.App, cmd *cobra.Command, otherwise string) {
 // mistake, not something to ignore.
 func (f *Net) wish() (forkbox.NetWish, error) {
 	wish := forkbox.NetWish{
-		Preset: string(f.preset), Rules: f.Rules, HostPorts: f.hostPorts, Secrets: f.secrets,
+		Preset: string(f.preset), Rules: f.Rules, HostPorts: f.hostPorts, LetIn: f.letIn, Secrets: f.secrets,
 		Terminate: f.terminate, Pinned: f.pinned,
 	}
 	return wish, f.Check()
@@ -82,6 +84,7 @@ func (f *Net) said() (names []string) {
 		given bool
 	}{
 		{"--net-preset", f.preset != ""}, {"--allow or --deny", len(f.Rules) > 0}, {"--host-port", len(f.hostPorts) > 0},
+		{"--let-in", len(f.letIn) > 0},
 		{"--secret", len(f.secrets) > 0}, {"--terminate", len(f.terminate) > 0}, {"--pinned", len(f.pinned) > 0},
 	} {
 		if flag.given {

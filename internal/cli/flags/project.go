@@ -1,6 +1,8 @@
 package flags
 
 import (
+	"slices"
+
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/cli/place"
 	"github.com/forkbox/forkbox/internal/policy"
@@ -47,4 +49,41 @@ func withProjectNet(net string, wish forkbox.NetWish, inherits bool) (string, fo
 	}
 	wish.Project, wish.ProjectFile = project, file
 	return net, wish, nil
+}
+
+// WithServices is which services a box is to have copies of, and what the project's
+// forkbox.yaml says of them. What it asks for by itself counts where no flag says
+// otherwise, for boxes that are forked of this machine.
+func WithServices(said []string, ofMachine bool) (with []string, settings map[string]forkbox.ServiceSettings, err error) {
+	if slices.Contains(said, forkbox.ServicesNone) {
+		if len(said) > 1 {
+			return nil, nil, forkbox.Errorf(forkbox.Invalid, "understand --with", "it says %s, and names services as well", forkbox.ServicesNone)
+		}
+		return nil, nil, nil
+	}
+	project, err := ProjectServices()
+	if err != nil {
+		return nil, nil, err
+	}
+	if with = said; len(said) == 0 && ofMachine {
+		with = project.With
+	}
+	if len(with) == 0 || len(with) == 1 && with[0] == forkbox.ServicesNone {
+		return nil, nil, nil // what is said of services is of no use
+	}
+	return with, project.Settings, nil
+}
+
+// ProjectServices is what the project's forkbox.yaml says of services, if the
+// caller stands in one.
+func ProjectServices() (none policy.ProjectServices, err error) {
+	dir := place.Here().Dir
+	if dir == "" {
+		return none, nil
+	}
+	file, ok := policy.FindProject(dir)
+	if !ok {
+		return none, nil
+	}
+	return policy.LoadProjectServices(file)
 }

@@ -37,7 +37,8 @@ func (f *raceFlags) add(a *app.App, cmd *cobra.Command) {
 	flags.StringVar(&f.box.From, "from", "", "what all begin `from`: reality (if nothing is said), BOX@SNAPSHOT, oci:LAYOUT, tar:FILE, dir:DIR or empty")
 	flags.StringVar(&f.box.Template, "template", "", "what all begin from: this `template`")
 	flags.StringArrayVar(&f.box.Hidden, "allow-secrets", nil, "do not hide this `path or variable` of this machine, although it looks like a credential (repeatable)")
-	flags.StringSliceVar(&f.box.With, "with", nil, "have copies of these `services` up in each box, by name or port: db, web, 6379, all")
+	flags.StringSliceVar(&f.box.With, "with", nil, "have copies of these `services` up in each box, by name or port: db, web, 6379, all; none: not those of files either")
+	f.box.AddPause(cmd)
 	f.box.Net.Add(a, cmd, "if nothing is said: policy")
 	f.box.Limits.AddForRun(cmd)
 	cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions)
@@ -93,7 +94,7 @@ func (f *raceFlags) begin(ctx context.Context, a *app.App, c *client.Client, spe
 	req.Wish.Ticket = "" // the race waits for its boxes, each for itself
 	spec.Start = forkbox.RaceStart{
 		From: req.From, Template: req.Template, Dir: req.Dir, Env: append(req.Env, spec.Start.Env...),
-		AllowSecrets: req.AllowSecrets, Net: req.Net, NetWish: req.NetWish, Wish: req.Wish, With: req.With,
+		AllowSecrets: req.AllowSecrets, Net: req.Net, NetWish: req.NetWish, Wish: req.Wish, With: req.With, Pause: req.Pause, Services: req.Services,
 	}
 	return nil
 }

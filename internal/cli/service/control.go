@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/client"
 	"github.com/forkbox/forkbox/internal/cli/app"
 	"github.com/forkbox/forkbox/internal/cli/flags"
@@ -142,9 +144,17 @@ the same data.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c := a.Client()
 			defer c.Close()
+			project, err := flags.ProjectServices()
+			if err != nil {
+				return err
+			}
+			req := api.RefreshRequest{Services: args, Pause: pause.Span(), Settings: project.Settings}
+			if !a.Away() {
+				req.Env = os.Environ()
+			}
 			var stills []forkbox.Still
-			err := a.Patiently(cmd.Context(), "copying "+strings.Join(args, ", "), func(ctx context.Context) (err error) {
-				stills, err = c.RefreshServices(ctx, args, pause.Span())
+			err = a.Patiently(cmd.Context(), "copying "+strings.Join(args, ", "), func(ctx context.Context) (err error) {
+				stills, err = c.RefreshServices(ctx, req)
 				return err
 			})
 			if err != nil {

@@ -40,9 +40,11 @@ type CreateSpec struct {
 	Race, Approach string
 	Fence          time.Time
 	// With are the services that it is to have copies of, by name or port, and
-	// Pause for how long each may stand still for that. Services are those copies.
+	// Pause for how long each may stand still for that. Settings say more of some of
+	// them. Services are those copies.
 	With     []string
 	Pause    *time.Duration
+	Settings map[string]forkbox.ServiceSettings
 	Services []forkbox.BoxService
 	// Settles is the still that the box is made for, see [forkbox.Bookkeeping].
 	Settles string

@@ -12,7 +12,7 @@ import (
 // a project's file says, and what the machine's tools use, is no such wish: it
 // goes along with every box.
 func asksNet(w forkbox.NetWish) bool {
-	return w.Preset != "" || len(w.Rules)+len(w.HostPorts)+len(w.Secrets)+len(w.Terminate)+len(w.Pinned) > 0
+	return w.Preset != "" || len(w.Rules)+len(w.HostPorts)+len(w.LetIn)+len(w.Secrets)+len(w.Terminate)+len(w.Pinned) > 0
 }
 
 func emptyNet(w forkbox.NetWish) bool {
@@ -26,6 +26,7 @@ func netOver(was, now forkbox.NetWish) forkbox.NetWish {
 	out.Preset = core.OrElse(now.Preset, was.Preset)
 	out.Rules = inFront(now.Rules, was.Rules)
 	out.HostPorts = beside(was.HostPorts, now.HostPorts)
+	out.LetIn = beside(was.LetIn, now.LetIn)
 	out.Secrets = beside(was.Secrets, now.Secrets)
 	out.Terminate = beside(was.Terminate, now.Terminate)
 	out.Pinned = beside(was.Pinned, now.Pinned)
@@ -63,6 +64,7 @@ func beside[T comparable](a, b []T) []T {
 
 func cloneWish(w forkbox.NetWish) forkbox.NetWish {
 	w.Rules, w.HostPorts, w.Secrets = slices.Clone(w.Rules), slices.Clone(w.HostPorts), slices.Clone(w.Secrets)
+	w.LetIn = slices.Clone(w.LetIn)
 	w.Terminate, w.Pinned, w.Found = slices.Clone(w.Terminate), slices.Clone(w.Pinned), slices.Clone(w.Found)
 	return w
 }
@@ -71,6 +73,7 @@ func cloneWish(w forkbox.NetWish) forkbox.NetWish {
 // into each of them, placeholders above all.
 func Clone(n forkbox.Network) forkbox.Network {
 	n.Rules, n.HostPorts, n.Ports = slices.Clone(n.Rules), slices.Clone(n.HostPorts), slices.Clone(n.Ports)
+	n.LetIn = slices.Clone(n.LetIn)
 	n.Terminate, n.Pinned, n.Secrets = slices.Clone(n.Terminate), slices.Clone(n.Pinned), maps.Clone(n.Secrets)
 	if n.Asked != nil {
 		asked := cloneWish(*n.Asked)

@@ -8,7 +8,7 @@ import (
 )
 
 // ControlService starts, stops or restarts a service of a box. One that was stopped
-// does not come back with the box.
+// does not come back with the box. What it comes after is started with it.
 func (m *Manager) ControlService(ctx context.Context, who forkbox.Owner, ref, name, do string) (forkbox.Box, error) {
 	op := do + " the service " + name
 	if do != "start" && do != "stop" && do != "restart" {
@@ -29,22 +29,59 @@ func (m *Manager) ControlService(ctx context.Context, who forkbox.Owner, ref, na
 				return err
 			}
 		}
-		if err := m.want(ctx, h, a, box, s, do != "stop"); err != nil || do == "stop" {
-			return err
+		if do == "stop" {
+			return m.want(ctx, h, a, box, s, false)
 		}
-		if a == nil {
-			_, err := m.boxes.Wake(ctx, h, box) // which brings it up
-			return err
-		}
-		if runningAs(h, a, name) != nil {
-			return nil
-		}
-		return m.bringUp(ctx, h, a, *box, *s)
+		return m.startWithOthers(ctx, h, a, box, name)
 	})
 	if err != nil {
 		return box, err
 	}
 	return m.Describe(ctx, box)
+}
+
+// startWithOthers starts a service, and before it those that it comes after and that
+// do not run.
+func (m *Manager) startWithOthers(ctx context.Context, h *core.Handle, a *core.Attached, box *forkbox.Box, name string) error {
+	needed := needs(box.Services, name)
+	for i := range box.Services {
+		if s := &box.Services[i]; needed[s.Name] {
+			if err := m.want(ctx, h, a, box, s, true); err != nil {
+				return err
+			}
+		}
+	}
+	if a == nil {
+		_, err := m.boxes.Wake(ctx, h, box) // which brings them up
+		return err
+	}
+	for _, s := range inOrder(box.Services) {
+		if !needed[s.Name] || runningAs(h, a, s.Name) != nil {
+			continue
+		}
+		if err := m.bringUp(ctx, h, a, *box, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// needs are a service and those that it comes after, and those that these do.
+func needs(list []forkbox.BoxService, name string) map[string]bool {
+	all := map[string]bool{}
+	var add func(name string)
+	add = func(name string) {
+		for _, s := range list {
+			if s.Name == name && !all[name] {
+				all[name] = true
+				for _, other := range s.After {
+					add(other)
+				}
+			}
+		}
+	}
+	add(name)
+	return all
 }
 
 // want writes down whether a service is to come up with its box.

@@ -45,7 +45,7 @@ func (m *Manager) foresee(ctx context.Context, uid int, s *forkbox.Service, know
 		return
 	}
 	for _, still := range known {
-		if still.Service == s.Name && still.Of == identity(*s, paths) && m.core.Now().Sub(still.Taken) < maxStale {
+		if still.Service == s.Name && still.Of == (&order{}).identity(*s, paths) && m.core.Now().Sub(still.Taken) < maxStale {
 			s.Still = &still.Taken
 		}
 	}

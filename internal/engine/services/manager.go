@@ -28,6 +28,9 @@ type Machine interface {
 	// the caller, other than root, is refused: where links of a process lead is for
 	// its user to choose.
 	Paths(ctx context.Context, s forkbox.Service, uid int) ([]string, error)
+	// MayCopy refuses data that a caller named who could not see it in a box, or
+	// that is another service's. places are those of the caller's credentials.
+	MayCopy(ctx context.Context, who forkbox.Owner, s forkbox.Service, places []string) error
 	// Copy copies the data of services as it is at one moment. It fails rather
 	// than have one stand still for longer than it may.
 	Copy(ctx context.Context, list []forkbox.Service, spec CopySpec) (Copied, error)
@@ -40,6 +43,9 @@ type Machine interface {
 type CopySpec struct {
 	Put      func(path string) (string, error) // where the copy of a path goes
 	MaxPause time.Duration
+	// Settings are what the caller says of services, by name: by which way their data
+	// is copied, and which.
+	Settings map[string]forkbox.ServiceSettings
 }
 
 // Copied is how each path was that was put somewhere.

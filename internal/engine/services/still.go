@@ -3,7 +3,6 @@ package services
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +23,9 @@ func (m *Manager) CreateWith(ctx context.Context, who forkbox.Owner, spec forks.
 	if len(spec.With) == 0 {
 		return m.forks.Create(ctx, who, spec)
 	}
-	copies, release, err := m.provide(ctx, who, spec.With, spec.Pause, maxStale)
+	env, _ := m.core.Secrets(spec.Env, spec.AllowSecrets)
+	copies, release, err := m.provide(ctx, who, &order{with: spec.With, pause: spec.Pause, settings: spec.Settings, letIn: spec.NetWish.AllLetIn(), env: env,
+		places: slices.Concat(m.core.Places(spec.Env, who.Home, spec.Dir, spec.AllowSecrets), spec.Places)})
 	if err != nil {
 		return forkbox.Box{}, err
 	}
@@ -38,13 +39,15 @@ func (m *Manager) CreateWith(ctx context.Context, who forkbox.Owner, spec forks.
 }
 
 // Refresh takes the data of services anew, for the boxes to come.
-func (m *Manager) Refresh(ctx context.Context, who forkbox.Owner, names []string, pause *time.Duration) ([]forkbox.Still, error) {
+func (m *Manager) Refresh(ctx context.Context, who forkbox.Owner, spec forks.CreateSpec) ([]forkbox.Still, error) {
 	ctx, end, err := m.core.Begin(ctx, "copy services")
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	copies, release, err := m.provide(ctx, who, names, pause, 0)
+	env, _ := m.core.Secrets(spec.Env, nil)
+	copies, release, err := m.provide(ctx, who, &order{with: spec.With, pause: spec.Pause, settings: spec.Settings, env: env, anew: true,
+		places: m.core.Places(spec.Env, who.Home, spec.Dir, nil)})
 	if err != nil {
 		return nil, err
 	}
@@ -57,16 +60,19 @@ func (m *Manager) Refresh(ctx context.Context, who forkbox.Owner, names []string
 
 // provide finds services by name, and a still of each that keeps data. release is
 // called when a box has them, or none will.
-func (m *Manager) provide(ctx context.Context, who forkbox.Owner, names []string, pause *time.Duration, stale time.Duration) (copies []forkbox.BoxService, release func(), err error) {
+func (m *Manager) provide(ctx context.Context, who forkbox.Owner, o *order) (copies []forkbox.BoxService, release func(), err error) {
 	const op = "copy services"
 	if err := m.needMachine(op); err != nil {
+		return nil, nil, err
+	}
+	if err := forkbox.CheckServices(o.settings); err != nil {
 		return nil, nil, err
 	}
 	found, _, err := m.machine.Find(ctx, who)
 	if err != nil {
 		return nil, nil, err
 	}
-	chosen, err := choose(op, found, names)
+	chosen, err := o.choose(op, who, found)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -77,10 +83,10 @@ func (m *Manager) provide(ctx context.Context, who forkbox.Owner, names []string
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	return m.copiesOf(ctx, who, chosen, pause, stale)
+	return m.copiesOf(ctx, who, chosen, o)
 }
 
-func (m *Manager) copiesOf(ctx context.Context, who forkbox.Owner, chosen []forkbox.Service, pause *time.Duration, stale time.Duration) (copies []forkbox.BoxService, release func(), err error) {
+func (m *Manager) copiesOf(ctx context.Context, who forkbox.Owner, chosen []forkbox.Service, o *order) (copies []forkbox.BoxService, release func(), err error) {
 	known, err := m.core.Ledger.Stills(ctx, &who.UID)
 	if err != nil {
 		return nil, nil, err
@@ -88,14 +94,14 @@ func (m *Manager) copiesOf(ctx context.Context, who forkbox.Owner, chosen []fork
 	m.forgetOld(ctx, known)
 	list := make([]*wanted, len(chosen))
 	for i, s := range chosen {
-		if list[i], err = m.prepare(ctx, who, s); err != nil {
+		if list[i], err = m.prepare(ctx, who, s, o); err != nil {
 			return nil, nil, err
 		}
 		if err = collide(list[:i], list[i]); err != nil {
 			return nil, nil, err
 		}
 	}
-	release, err = m.stillsOf(ctx, who, list, known, pause, stale)
+	release, err = m.stillsOf(ctx, who, list, known, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -120,19 +126,21 @@ func collide(others []*wanted, w *wanted) error {
 }
 
 // prepare describes one service as a box will have it, but for its data.
-func (m *Manager) prepare(ctx context.Context, who forkbox.Owner, s forkbox.Service) (*wanted, error) {
-	start, err := m.machine.StartOf(ctx, s, func(env []string) []string {
-		kept, _ := m.core.Secrets(env, nil)
-		return kept
+func (m *Manager) prepare(ctx context.Context, who forkbox.Owner, s forkbox.Service, o *order) (*wanted, error) {
+	start, err := o.startOf(who, s, func() (forkbox.ServiceStart, error) {
+		return m.machine.StartOf(ctx, s, func(env []string) []string {
+			kept, _ := m.core.Secrets(env, nil)
+			return kept
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	c := forkbox.BoxService{Name: s.Name, Recipe: s.Recipe, Ports: s.PortsInBox(), Sockets: s.Sockets, Start: start}
+	c := forkbox.BoxService{Name: s.Name, Recipe: s.Recipe, Ports: s.PortsInBox(), Sockets: s.Sockets, Start: start, After: o.after[s.Name]}
 	if s.Container != nil {
-		c.After, c.Hosts = s.Container.After, s.Container.Hosts
+		c.After, c.Hosts = slices.Concat(s.Container.After, c.After), s.Container.Hosts
 	}
-	c.Data, err = m.machine.Paths(ctx, s, who.UID)
+	c.Data, err = m.dataOf(ctx, who, s, o)
 	return &wanted{service: s, copy: c}, err
 }
 
@@ -141,7 +149,7 @@ func (m *Manager) prepare(ctx context.Context, who forkbox.Owner, s forkbox.Serv
 func (m *Manager) forgetOld(ctx context.Context, known []forkbox.Still) {
 	forgot := false
 	for _, s := range known {
-		if m.core.Now().Sub(s.Taken) < maxStale {
+		if m.core.Now().Sub(s.Taken) < max(maxStale, s.Good) {
 			continue
 		}
 		if err := m.core.Ledger.DeleteStill(ctx, s.ID); err != nil {
@@ -166,23 +174,6 @@ func (m *Manager) SweepStills(ctx context.Context) {
 	if known, err := m.core.Ledger.Stills(ctx, nil); err == nil {
 		m.forgetOld(ctx, known)
 	}
-}
-
-// choose finds services by name or port; all is all of them.
-func choose(op string, found []forkbox.Service, names []string) (chosen []forkbox.Service, err error) {
-	for _, name := range names {
-		matches := slices.DeleteFunc(slices.Clone(found), func(s forkbox.Service) bool { return !goesBy(s, name) })
-		if len(matches) == 0 {
-			return nil, forkbox.Errorf(forkbox.NotFound, op, "no service %q runs here that you may see", name).
-				Hint("%s", namesOf(found))
-		}
-		for _, s := range matches {
-			if !slices.ContainsFunc(chosen, func(c forkbox.Service) bool { return c.PID == s.PID && c.Name == s.Name }) {
-				chosen = append(chosen, s)
-			}
-		}
-	}
-	return chosen, nil
 }
 
 // goesBy says whether a service is meant: by its name, that of its recipe or of the
@@ -213,18 +204,17 @@ func namesOf(found []forkbox.Service) string {
 	return "there are: " + strings.Join(names, ", ") + "; or say a port, db or all"
 }
 
-// identity tells a service apart from another that comes to have its name.
-func identity(s forkbox.Service, data []string) string {
-	return fmt.Sprint(data, s.Ports, s.UID)
-}
-
 // settle starts a copy of the service once, in a box of its own, and ends it as it
 // wants to be ended: what recovery and the clean end write is another layer of the
 // still. Without that every box would recover by itself, which opens and so copies
 // every file. It also proves that the still is whole before any box has it.
-func (m *Manager) settle(ctx context.Context, who forkbox.Owner, c forkbox.BoxService, still *forkbox.Still, layer string) (err error) {
+func (m *Manager) settle(ctx context.Context, who forkbox.Owner, c forkbox.BoxService, still *forkbox.Still, layer string, set forkbox.ServiceSettings) (err error) {
 	p, ok := m.core.Provider.(settler)
-	if !ok {
+	if !ok && set.Settle != "" {
+		return forkbox.Errorf(forkbox.Unsupported, "settle the data", "provider %s cannot", m.core.Provider.Name())
+	}
+	// What comes after another has nothing to start on here.
+	if c.Stopped = len(c.After) > 0; !ok || c.Stopped && set.Settle == "" {
 		return nil
 	}
 	c.Still, c.Layers = still.ID, still.Layers
@@ -242,13 +232,16 @@ func (m *Manager) settle(ctx context.Context, who forkbox.Owner, c forkbox.BoxSe
 	if _, err := m.execs.Rouse(ctx, who, box.ID); err != nil {
 		return err
 	}
+	if err := m.runSettle(ctx, who, box, c, set); err != nil {
+		return err
+	}
 	if err := m.endedWell(ctx, who, box.ID, c); err != nil {
 		return err
 	}
 	if err := p.SettleStill(ctx, layer, who, box, c.Data); err != nil {
 		return err
 	}
-	still.Layers, still.Ready = append([]string{layer}, still.Layers...), true
+	still.Layers, still.Ready = append([]string{layer}, still.Layers...), !c.Stopped
 	return nil
 }
 

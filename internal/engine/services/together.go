@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine/core"
@@ -41,15 +40,14 @@ func named(list []*wanted) string {
 
 // stillsOf gives services that keep data stills of one moment: young ones, or new
 // ones.
-func (m *Manager) stillsOf(ctx context.Context, who forkbox.Owner, list []*wanted, known []forkbox.Still, pause *time.Duration, stale time.Duration) (release func(), err error) {
+func (m *Manager) stillsOf(ctx context.Context, who forkbox.Owner, list []*wanted, known []forkbox.Still, o *order) (release func(), err error) {
 	list = slices.DeleteFunc(slices.Clone(list), func(w *wanted) bool { return len(w.copy.Data) == 0 })
 	if len(list) == 0 {
 		return func() {}, nil
 	}
-	young := slices.DeleteFunc(slices.Clone(known), func(s forkbox.Still) bool { return m.core.Now().Sub(s.Taken) >= stale })
-	if useAgain(list, young) {
+	if m.useAgain(list, known, o) {
 		release = m.shelf.KeepLayers(layersOf(list)...)
-	} else if release, err = m.take(ctx, who, list, pause); err != nil {
+	} else if release, err = m.take(ctx, who, list, o); err != nil {
 		return nil, forkbox.Wrap(named(list), err)
 	}
 	for _, w := range list {
@@ -58,12 +56,14 @@ func (m *Manager) stillsOf(ctx context.Context, who forkbox.Owner, list []*wante
 	return release, nil
 }
 
-// useAgain finds the youngest moment that there are stills of for all services.
-func useAgain(list []*wanted, known []forkbox.Still) bool {
+// useAgain finds the youngest moment that there are stills of for all services, each
+// young enough.
+func (m *Manager) useAgain(list []*wanted, known []forkbox.Still, o *order) bool {
 	for _, first := range slices.Backward(known) {
 		missing := slices.ContainsFunc(list, func(w *wanted) bool {
 			i := slices.IndexFunc(known, func(s forkbox.Still) bool {
-				return s.Service == w.service.Name && s.Of == identity(w.service, w.copy.Data) && s.Taken.Equal(first.Taken)
+				return s.Service == w.service.Name && s.Of == o.identity(w.service, w.copy.Data) && s.Taken.Equal(first.Taken) &&
+					m.core.Now().Sub(s.Taken) < o.maxStale(w.service)
 			})
 			if i >= 0 {
 				w.still = known[i]
@@ -86,7 +86,7 @@ func layersOf(list []*wanted) (all []string) {
 
 // take copies the data of services into a layer each, and has a copy of each
 // service recover from that once, for all boxes that will begin with it.
-func (m *Manager) take(ctx context.Context, who forkbox.Owner, list []*wanted, pause *time.Duration) (_ func(), err error) {
+func (m *Manager) take(ctx context.Context, who forkbox.Owner, list []*wanted, o *order) (_ func(), err error) {
 	p, ok := m.core.Provider.(core.Stilled)
 	if !ok {
 		return nil, forkbox.Errorf(forkbox.Unsupported, "take a still", "provider %s keeps none", m.core.Provider.Name())
@@ -107,11 +107,7 @@ func (m *Manager) take(ctx context.Context, who forkbox.Owner, list []*wanted, p
 	if err := m.core.Ledger.KnowLayers(ctx, layers...); err != nil {
 		return nil, err
 	}
-	most := maxPause
-	if pause != nil {
-		most = *pause
-	}
-	copied, err := m.copyTogether(ctx, p, who, list, most)
+	copied, err := m.copyTogether(ctx, p, who, list, o)
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +115,10 @@ func (m *Manager) take(ctx context.Context, who forkbox.Owner, list []*wanted, p
 	for _, w := range list {
 		part := copied.of(w.copy.Data)
 		w.still = forkbox.Still{
-			ID: core.NewID(), UID: who.UID, Service: w.service.Name, Of: identity(w.service, w.copy.Data), Taken: taken,
+			ID: core.NewID(), UID: who.UID, Service: w.service.Name, Of: o.identity(w.service, w.copy.Data), Taken: taken, Good: o.kept(w.service),
 			Way: part.Way, Paused: part.Paused, Bytes: part.Bytes, Layers: []string{w.raw},
 		}
-		if err := m.settle(ctx, who, w.copyOn(w.still), &w.still, w.settled); err != nil {
+		if err := m.settle(ctx, who, w.copyOn(w.still), &w.still, w.settled, o.settings[w.service.Name]); err != nil {
 			return nil, forkbox.Wrap("copy the service "+w.service.Name, err)
 		}
 	}
@@ -143,11 +139,11 @@ func (w *wanted) copyOn(still forkbox.Still) forkbox.BoxService {
 
 // copyTogether copies the data of services as it is at one moment, each into its
 // layer: all are begun before the services are stopped, and kept once they go on.
-func (m *Manager) copyTogether(ctx context.Context, p core.Stilled, who forkbox.Owner, list []*wanted, most time.Duration) (copied Copied, err error) {
+func (m *Manager) copyTogether(ctx context.Context, p core.Stilled, who forkbox.Owner, list []*wanted, o *order) (copied Copied, err error) {
 	var into func(rest []*wanted) error
 	into = func(rest []*wanted) error {
 		if len(rest) == 0 {
-			copied, err = m.copyInto(ctx, list, most)
+			copied, err = m.copyInto(ctx, list, o)
 			return err
 		}
 		w := rest[0]
@@ -162,14 +158,16 @@ func (m *Manager) copyTogether(ctx context.Context, p core.Stilled, who forkbox.
 
 // copyInto copies it. What several services have, as two programs do that have one
 // database open, is copied once while they stand still, and then from that copy.
-func (m *Manager) copyInto(ctx context.Context, list []*wanted, most time.Duration) (Copied, error) {
+func (m *Manager) copyInto(ctx context.Context, list []*wanted, o *order) (Copied, error) {
 	var all []forkbox.Service
+	most := o.maxPause(list[0].service)
 	for _, w := range list {
 		all = append(all, w.service)
+		most = min(most, o.maxPause(w.service)) // they stand still together
 	}
 	first := map[string]*wanted{} // that a path was copied for
 	at := map[string]string{}
-	copied, err := m.machine.Copy(ctx, all, CopySpec{MaxPause: most, Put: func(path string) (to string, err error) {
+	copied, err := m.machine.Copy(ctx, all, CopySpec{MaxPause: most, Settings: o.settings, Put: func(path string) (to string, err error) {
 		i := slices.IndexFunc(list, func(w *wanted) bool { return slices.Contains(w.copy.Data, path) })
 		if i < 0 {
 			return "", forkbox.Errorf(forkbox.Busy, "copy the service's data", "it has come to have data in %s meanwhile", path).Hint("try again")

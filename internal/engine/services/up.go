@@ -80,7 +80,7 @@ func (m *Manager) bringUp(ctx context.Context, h *core.Handle, a *core.Attached,
 			why = err.Error()
 		}
 	}
-	return forkbox.Errorf(forkbox.Busy, op, "%s%s", why, m.lastLines(box, x)).
+	return forkbox.Errorf(forkbox.Busy, op, "%s%s", why, m.lastLines(box.ID, x.Exec.ID)).
 		Hint("all that it said: forkbox logs %s %s", box.Name, x.Exec.ID).
 		Hint("to use the box without it: forkbox services stop %s %s", box.Name, s.Name)
 }
@@ -115,7 +115,7 @@ func (m *Manager) probe(ctx context.Context, h *core.Handle, a *core.Attached, b
 	// One command that tries again and again: a record of each try is of no use.
 	argv := append([]string{"sh", "-c", `until "$@" >/dev/null 2>&1; do sleep 0.05; done`, "sh"}, s.Start.Ready...)
 	x, err := m.execs.StartInTurn(ctx, h, a, box, execs.ExecRequest{
-		ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: "/", Env: append(forkbox.Strings{}, s.Start.Env...), User: userOf(box, s)},
+		ExecSpec: forkbox.ExecSpec{Argv: argv, Dir: "/", Env: slices.Concat(forkbox.Strings{}, s.Start.Env, s.Start.Reach), User: userOf(box, s)},
 		Detached: true, Label: "probe:" + s.Name,
 	})
 	if err != nil {
@@ -155,7 +155,7 @@ func (m *Manager) makeDirs(ctx context.Context, h *core.Handle, a *core.Attached
 		return ctx.Err()
 	}
 	if exec := h.Record(x); exec.Exit.Code != 0 {
-		return fmt.Errorf("cannot make %s: %s%s", strings.Join(s.Start.Make, ", "), ending(exec), m.lastLines(box, x))
+		return fmt.Errorf("cannot make %s: %s%s", strings.Join(s.Start.Make, ", "), ending(exec), m.lastLines(box.ID, x.Exec.ID))
 	}
 	return nil
 }
@@ -209,9 +209,9 @@ func runningAs(h *core.Handle, a *core.Attached, name string) *core.Execution {
 const lines = 8
 
 // lastLines is what a command said last, for an error.
-func (m *Manager) lastLines(box forkbox.Box, x *core.Execution) string {
+func (m *Manager) lastLines(box, exec string) string {
 	var text []byte
-	_ = m.core.Logs.Read(context.Background(), box.ID, x.Exec.ID, false, func() bool { return true }, func(r forkbox.LogRecord) error {
+	_ = m.core.Logs.Read(context.Background(), box, exec, false, func() bool { return true }, func(r forkbox.LogRecord) error {
 		text = append(text, r.Data...)
 		text = text[max(0, len(text)-4096):]
 		return nil

@@ -43,7 +43,8 @@ func Resolve(wish forkbox.NetWish, host Host) (forkbox.Network, error) {
 	if n.Rules, err = rulesOf(wish, project, n.Preset, host.Find); err != nil {
 		return forkbox.Network{}, err
 	}
-	n.HostPorts = union(wish.HostPorts, project.HostPorts)
+	n.LetIn = union(wish.LetIn, project.LetIn)
+	n.HostPorts = union(union(wish.HostPorts, project.HostPorts), n.LetIn)
 	n.Terminate, n.Pinned = union(wish.Terminate, project.Terminate), union(wish.Pinned, project.Pinned)
 	if n.Secrets, err = secretsOf(union(wish.Secrets, project.Secrets)); err != nil {
 		return forkbox.Network{}, err
@@ -129,7 +130,11 @@ type Project struct{ HostPorts, Secrets, Private bool }
 // for the same.
 func (may Project) check(user, project forkbox.NetWish) error {
 	if !may.HostPorts {
-		if port, is := firstNotIn(project.HostPorts, user.HostPorts); is {
+		if port, is := firstNotIn(project.LetIn, user.LetIn); is {
+			text := strconv.Itoa(port)
+			return notByItself("port "+text+" of the host", "--let-in "+text, "host-ports")
+		}
+		if port, is := firstNotIn(project.HostPorts, union(user.HostPorts, user.LetIn)); is {
 			text := strconv.Itoa(port)
 			return notByItself("port "+text+" of the host", "--host-port "+text, "host-ports")
 		}

@@ -120,7 +120,7 @@ var initEnv = []string{"GOMAXPROCS=1", "GOTRACEBACK=single", "GODEBUG=containerm
 func (p *plan) config() string {
 	config := boxinit.Config{Listen: p.listener, Net: p.box.Net, Rootless: p.rootless, Files: p.nofile.Cur, MaxFiles: p.nofile.Max}
 	if p.gated() {
-		config.TUN = p.highFD(3)
+		config.TUN, config.LetIn = p.highFD(3), p.box.Network.LetIn
 	}
 	if p.spare {
 		config.Spare, config.HostsFD, config.NameFD = true, p.highFD(1), p.highFD(2)

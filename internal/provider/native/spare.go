@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -58,7 +59,7 @@ type spare struct {
 // it: a spare gets its name when it is taken.
 func (p *plan) key() string {
 	var b strings.Builder
-	b.WriteString(string(p.box.Net) + "\x00" + p.box.Network.CA)
+	b.WriteString(string(p.box.Net) + "\x00" + p.box.Network.CA + "\x00" + fmt.Sprint(p.box.Network.LetIn))
 	for _, v := range p.views {
 		b.WriteString("\x00" + v.Path)
 		b.WriteByte(byte(v.Kind))

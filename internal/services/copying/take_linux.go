@@ -25,6 +25,7 @@ type Source struct {
 	UID, GID int
 	Paths    []string // absolute real paths: files and directories
 	Online   *Online  // the engine's own way to copy without a pause, nil if it has none
+	Way      string   // "": that of the options
 	// Drop are names relative to a directory of Paths that the copy must not have
 	// (postmaster.pid), as patterns of path.Match.
 	Drop []string
@@ -122,6 +123,10 @@ func Take(ctx context.Context, sources []Source, o Options) (Taken, error) {
 	all := Taken{Of: map[string]Part{}}
 	var done []*taking
 	for _, together := range moments(sources) {
+		o := o
+		if together[0].Way != "" {
+			o.Way = together[0].Way
+		}
 		t, err := begin(together, o)
 		if err == nil {
 			err = t.take(ctx)
@@ -139,20 +144,21 @@ func Take(ctx context.Context, sources []Source, o Options) (Taken, error) {
 }
 
 // moments are the services that are copied as of one moment, and those that are by
-// themselves.
+// themselves: what is only in memory, and what is wanted by another way.
 func moments(sources []Source) (all [][]Source) {
-	var together []Source
+	var alone [][]Source
 	for _, s := range sources {
-		if s.PID != 0 && s.Online != nil && s.Online.Memory {
+		i := slices.IndexFunc(all, func(others []Source) bool { return others[0].Way == s.Way })
+		switch {
+		case s.PID != 0 && s.Online != nil && s.Online.Memory:
+			alone = append(alone, []Source{s})
+		case i < 0:
 			all = append(all, []Source{s})
-		} else {
-			together = append(together, s)
+		default:
+			all[i] = append(all[i], s)
 		}
 	}
-	if len(together) > 0 {
-		all = slices.Insert(all, 0, together)
-	}
-	return all
+	return append(all, alone...)
 }
 
 // add counts what was copied by itself with what was before.

@@ -100,6 +100,9 @@ func (p *pid1) settle() error {
 		if err := p.makeDevice(); err != nil {
 			return fmt.Errorf("make the network device: %w", err)
 		}
+		if err := p.letIn(); err != nil {
+			return err
+		}
 	}
 	if p.config.Rootless {
 		if err := linux.KeepToSelf(); err != nil {

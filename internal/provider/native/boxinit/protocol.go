@@ -107,6 +107,8 @@ type Config struct {
 	Net      forkbox.Net `json:"net"`
 	Rootless bool        `json:"rootless"`
 	TUN      int         `json:"tun,omitempty"` // the host's device file, where the network is a gate's
+	// LetIn are ports of the box's loopback that lead to the host's, through the gate.
+	LetIn []int `json:"let_in,omitempty"`
 	// Files and MaxFiles are the limits on open files that execs start with;
 	// the Go runtime raises them for init.
 	Files    uint64 `json:"files"`
