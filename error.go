@@ -153,3 +153,7 @@ func CodeOf(err error) Code {
 	}
 	return Internal
 }
+
+// SaidLast is between what went wrong and the last lines that a command said, where
+// an error has them.
+const SaidLast = ":\n  "

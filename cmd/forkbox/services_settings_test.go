@@ -99,8 +99,9 @@ func (w *serviceWorld) masking(sql string) {
 func TestServicesAreSettledOnce(t *testing.T) {
 	t.Parallel()
 	w := newServiceWorld(t)
+	w.ok(os.Chmod(filepath.Dir(w.home), 0o755)) // commands run in the project as the service's user
 	const who = "select string_agg(distinct name, ',') from people"
-	w.sql("create table people (name text); insert into people select 'ann' from generate_series(1, 100)")
+	w.sql("create table people (name text) with (autovacuum_enabled = off); insert into people select 'zaphodine' from generate_series(1, 100)")
 	w.masking("update people set name = 'masked'; create table runs (n int); insert into runs values (1); vacuum full people;")
 	w.must("new", "--name", "one", "--pause", "1m")
 	w.must("new", "--name", "two")
@@ -114,9 +115,9 @@ func TestServicesAreSettledOnce(t *testing.T) {
 		if got := w.ask(box, "select count(*) from runs"); got != "1" {
 			t.Errorf("in %s it was masked %s times", box, got)
 		}
-		w.must("exec", box, "--", "sh", "-c", "! grep -r ann "+w.data+"/base "+w.data+"/global")
+		w.must("exec", box, "--", "sh", "-c", "! grep -r zaphodine "+w.data+"/base "+w.data+"/global")
 	}
-	if got := w.sql(who); got != "ann" {
+	if got := w.sql(who); got != "zaphodine" {
 		t.Errorf("the machine has %q", got)
 	}
 	if _, err := os.Lstat(filepath.Join(w.dir, "ran-here")); err == nil {
@@ -327,4 +328,45 @@ func TestProjectsCopyNothingHidden(t *testing.T) {
 		w.refused([]string{"not yours"}, try("/usr/share")...)
 	}
 	w.must(try(filepath.Join(home, "fine"))...)
+}
+
+// TestLetIn: the machine's own service is on the box's loopback, at its own port,
+// through the gate and in the record; not for other boxes, and not because a
+// project's file says so.
+func TestLetIn(t *testing.T) {
+	t.Parallel()
+	w := newNetWorld(t)
+	var port, shut int
+	w.onHost(t, func() { port, shut = w.echoOn("127.0.0.1:0"), w.echoOn("127.0.0.1:0") })
+	_, said, err := w.cli("new", "--name", "guest", "--net-preset", "locked", "--let-in", fmt.Sprint(port))
+	w.ok(err)
+	if !strings.Contains(said, fmt.Sprintf("warning: port %d in the box is this machine's own service", port)) {
+		t.Errorf("it says %q", said)
+	}
+	for _, host := range []string{"127.0.0.1", "localhost", forkbox.HostName} {
+		if out := w.works("guest", w.inside("say", "tcp", fmt.Sprintf("%s:%d", host, port), "a line")...); out != "ok a line" {
+			t.Errorf("by %s it says %s", host, out)
+		}
+	}
+	w.recorded("guest", want{host: forkbox.HostName, port: port, state: forkbox.ConnClosed})
+	w.failsIn("guest", w.inside("dial", "tcp", fmt.Sprintf("127.0.0.1:%d", shut))...)
+	w.failsIn(w.makeBox("other"), w.inside("dial", "tcp", fmt.Sprintf("127.0.0.1:%d", port))...)
+
+	// It is the same after a rest, and in a fork.
+	w.must("stop", "guest")
+	w.must("fork", "guest", "kid")
+	for _, box := range []string{"guest", "kid"} {
+		if out := w.works(box, w.inside("say", "tcp", fmt.Sprintf("127.0.0.1:%d", port), "x")...); out != "ok x" {
+			t.Errorf("in %s it says %s", box, out)
+		}
+	}
+
+	w.refused([]string{"--let-in", "--net none"}, "new", "--net", "none", "--let-in", fmt.Sprint(port))
+	w.ok(os.WriteFile(filepath.Join(w.root, "forkbox.yaml"), fmt.Appendf(nil, "let_in: [%d]\nservices:\n  web: {start: x, match: {port: %[1]d}}\n", port), 0o644))
+	w.refused([]string{"a project cannot open by itself", fmt.Sprintf("--let-in %d", port)}, "new")
+	w.must("new", "--name", "agreed", "--net-preset", "locked", "--let-in", fmt.Sprint(port))
+	if out := w.works("agreed", w.inside("say", "tcp", fmt.Sprintf("127.0.0.1:%d", port), "x")...); out != "ok x" {
+		t.Errorf("agreed to, it says %s", out)
+	}
+	w.refused([]string{"would lead both to the copy of web and to the machine's own service"}, "new", "--with", "web", "--let-in", fmt.Sprint(port))
 }

@@ -51,7 +51,7 @@ func (a *App) Report(e *forkbox.Error) {
 		json.NewEncoder(a.Stderr).Encode(api.ErrorBody{Error: e})
 		return
 	}
-	fmt.Fprintf(a.Stderr, "%s %s\n", a.Paint(terminal.Red, "error:"), terminal.Printable(e.Error()))
+	fmt.Fprintf(a.Stderr, "%s %s\n", a.Paint(terminal.Red, "error:"), inLines(e.Error()))
 	a.ListItems(e.Items)
 	for _, hint := range e.Hints {
 		fmt.Fprintf(a.Stderr, "%s %s\n", a.Paint(terminal.Bold, "hint:"), terminal.Printable(hint))
@@ -150,3 +150,17 @@ func Between(least, most int, what string) cobra.PositionalArgs {
 
 // SomeFailed is what fork exits with when not all children were made.
 const SomeFailed = terminal.ExitStatus(1)
+
+// inLines has the last lines that a command said, where an error ends with them, on
+// lines of their own. They are indented, so that none is taken for one of forkbox's.
+func inLines(text string) string {
+	head, rest, more := strings.Cut(text, forkbox.SaidLast)
+	if !more {
+		return terminal.Printable(text)
+	}
+	shown := terminal.Printable(head) + ":"
+	for line := range strings.SplitSeq(rest, "\n") {
+		shown += "\n  " + terminal.Printable(strings.TrimSpace(line))
+	}
+	return shown
+}

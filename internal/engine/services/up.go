@@ -125,7 +125,8 @@ func (m *Manager) probe(ctx context.Context, h *core.Handle, a *core.Attached, b
 	case <-x.Done:
 	case <-ctx.Done():
 		h.SetKilled(x, &core.Ending{Cause: forkbox.CauseStopped, By: core.ByForkbox})
-		return a.Instance.Kill(context.WithoutCancel(ctx), x.Exec.ID, 0)
+		_ = a.Instance.Kill(context.WithoutCancel(ctx), x.Exec.ID, 0)
+		return ctx.Err() // it did not answer in time
 	}
 	if exit := h.Record(x).Exit; exit == nil || exit.Code != 0 {
 		return fmt.Errorf("%s cannot be asked whether it is ready", s.Name)
@@ -220,7 +221,7 @@ func (m *Manager) lastLines(box, exec string) string {
 	if len(all) == 1 && all[0] == "" {
 		return ""
 	}
-	return ":\n  " + strings.Join(all[max(0, len(all)-lines):], "\n  ")
+	return forkbox.SaidLast + strings.Join(all[max(0, len(all)-lines):], "\n  ")
 }
 
 func ending(x forkbox.Exec) string {
