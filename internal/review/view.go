@@ -272,15 +272,15 @@ func (v *View) onlyCopied(ctx context.Context, e *Entry) bool {
 }
 
 // onlyHolds says whether a directory that reality deleted is in the box for what
-// landed in it, and as it was at the fence: the box did nothing to it. What is in
-// it and has not landed is asked about by itself.
+// landed in it, and as it was at the fence, as far as that is known: the box did
+// nothing to it. What is in it and has not landed is asked about by itself.
 func (v *View) onlyHolds(ctx context.Context, e *Entry) bool {
 	if e.Kind != forkbox.Added || e.Type != "dir" || !v.Marks.below(e.Path) || !e.Sides.Copied() {
 		return false
 	}
 	base, known, err := v.base(ctx, e)
 	n, err2 := e.New()
-	return err == nil && err2 == nil && known && base.there && base.mode == n.Mode
+	return err == nil && err2 == nil && (!known || base.there && base.mode == n.Mode)
 }
 
 // overUnseen says whether a box made something where reality had made something
