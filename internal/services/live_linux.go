@@ -65,7 +65,8 @@ func liveIn(r *recipe, pid int, seen map[string]bool) (paths []string) {
 	}
 	// What lies in its own root filesystem no box sees: that is not mounted there.
 	names := elsewhere.Of(pid)
-	if path := names.Here(dir); path != "" && !forkbox.Within(path, names.Here("/")) {
+	path, root := names.Here(dir), names.Here("/")
+	if path != "" && (root == "" || !forkbox.Within(path, root)) {
 		paths = append(paths, path)
 	}
 	return paths
