@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/elsewhere"
 )
 
@@ -62,7 +63,10 @@ func liveIn(r *recipe, pid int, seen map[string]bool) (paths []string) {
 	if !exists(filepath.Join(procDir(pid), "root", dir, r.Data.Marker)) {
 		return nil
 	}
-	if path := elsewhere.Of(pid).Here(dir); path != "" {
+	// What lies in its own root filesystem no box sees: that is not mounted there.
+	names := elsewhere.Of(pid)
+	path, root := names.Here(dir), names.Here("/")
+	if path != "" && (root == "" || !forkbox.Within(path, root)) {
 		paths = append(paths, path)
 	}
 	return paths

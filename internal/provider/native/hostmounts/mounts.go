@@ -141,7 +141,7 @@ func (t *Table) read() error {
 }
 
 func shown(info *mountinfo.Info) (Mount, bool) {
-	if pseudo[info.FSType] || Below(info.Mountpoint, NotShown...) || isPool(info) || !onTop(info) {
+	if pseudo[info.FSType] || Below(info.Mountpoint, NotShown...) || isPool(info) || isContainer(info) || !onTop(info) {
 		return Mount{}, false
 	}
 	st, err := os.Lstat(info.Mountpoint)
@@ -175,6 +175,14 @@ func isPool(info *mountinfo.Info) bool {
 	}
 	file, err := os.ReadFile("/sys/block/loop" + device + "/loop/backing_file")
 	return err == nil && strings.TrimSuffix(string(file), "\n") == pool.File(filepath.Dir(info.Mountpoint))
+}
+
+// isContainer says whether a mount is the root filesystem of a container, as Docker
+// and Podman keep it. It is written to, it comes and goes with the container, and a
+// view of it would keep it from going.
+func isContainer(info *mountinfo.Info) bool {
+	dir, name := filepath.Split(info.Mountpoint)
+	return info.FSType == "overlay" && name == "merged" && slices.Contains(strings.Split(info.VFSOptions, ","), "upperdir="+dir+"diff")
 }
 
 // onTop says whether this mount is the one that its mount point leads to, and
