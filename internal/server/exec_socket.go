@@ -14,6 +14,7 @@ import (
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
 	"github.com/forkbox/forkbox/internal/execstream"
+	"github.com/forkbox/forkbox/internal/strictjson"
 )
 
 // socketStream is a caller who reads and writes an exec over a WebSocket.
@@ -113,7 +114,7 @@ func (c *socketStream) first() (req api.StreamRequest, err error) {
 	if kind != websocket.MessageText {
 		return req, badRequest(errors.New("the first message is not text"))
 	}
-	if err := decodeFrom(bytes.NewReader(text), &req); err != nil {
+	if err := badRequest(strictjson.Decode(bytes.NewReader(text), &req)); err != nil {
 		return req, err
 	}
 	return req, checkStream(req)
@@ -279,7 +280,7 @@ func (c *socketStream) listen() {
 			continue
 		}
 		var msg api.StreamMessage
-		if err := decodeFrom(bytes.NewReader(text), &msg); err != nil {
+		if err := badRequest(strictjson.Decode(bytes.NewReader(text), &msg)); err != nil {
 			c.refuse("that was no message", err)
 			return
 		}
