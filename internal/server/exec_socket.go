@@ -13,6 +13,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/internal/access"
 	"github.com/forkbox/forkbox/internal/execstream"
 	"github.com/forkbox/forkbox/internal/strictjson"
 )
@@ -69,6 +70,7 @@ func (s execRoutes) stream(w http.ResponseWriter, r *http.Request, open func(*so
 		readout: readout{execCaller: newExecCaller(s.Server, r)}, ws: ws,
 		linked: make(chan struct{}), received: make(chan struct{}),
 	}
+	defer context.AfterFunc(r.Context(), c.endRight)()
 	callOf(r).turns = true // what it asks for comes with its first message
 	req, err := c.first()
 	if err != nil {
@@ -288,6 +290,18 @@ func (c *socketStream) listen() {
 			c.tellMistake(msg.Type, err, func(text string) { c.say(api.StreamMessage{Type: api.MsgNote, Text: text}) })
 		}
 	}
+}
+
+// endRight hangs up on a caller who has lost the right to be here. It may come back with
+// another.
+func (c *socketStream) endRight() {
+	ctx, cancel := context.WithTimeout(c.unhurried(), linkDoubt)
+	defer cancel()
+	if ended := access.Ended(c.req.Context()); ended != nil {
+		text, _ := json.Marshal(api.StreamMessage{Type: api.MsgError, Error: toError(ended)})
+		_ = c.ws.Write(ctx, websocket.MessageText, text)
+	}
+	c.ws.CloseNow()
 }
 
 // refuse tells the caller why it is not listened to any longer, and hangs up.
