@@ -2,6 +2,7 @@ package access
 
 import (
 	"crypto/x509"
+	"time"
 
 	"github.com/forkbox/forkbox"
 )
@@ -18,6 +19,10 @@ type Clients map[string]Client
 // Certified finds who a certificate, which TLS has verified, acts for.
 func (c Clients) Certified(leaf *x509.Certificate, users *Users) (*Principal, error) {
 	const op = "know who is asking"
+	// TLS has looked at the beginning of the connection, which may last.
+	if ends := leaf.NotAfter; !time.Now().Before(ends) {
+		return nil, forkbox.Errorf(forkbox.Unauthenticated, op, "the certificate expired at %s", ends.UTC().Format(time.RFC3339))
+	}
 	for _, name := range certifiedNames(leaf) {
 		client, ok := c[name]
 		if !ok {
@@ -31,7 +36,7 @@ func (c Clients) Certified(leaf *x509.Certificate, users *Users) (*Principal, er
 		if err != nil {
 			return nil, err
 		}
-		return &Principal{Owner: owner, Kind: Certificate, ID: name, Scopes: scopes}, nil
+		return &Principal{Owner: owner, Kind: Certificate, ID: name, Scopes: scopes, Until: &leaf.NotAfter}, nil
 	}
 	return nil, forkbox.Errorf(forkbox.Unauthenticated, op, "no name in the certificate is one that config.yaml has under serve.clients").
 		Hint("serve: {clients: {NAME: {user: USER, scopes: [read]}}}")

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"testing"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
@@ -16,6 +17,7 @@ func TestACertificateActsForAUser(t *testing.T) {
 		"a common name": {Subject: pkix.Name{CommonName: "ci.example.com"}},
 		"an address":    {EmailAddresses: []string{"ci.example.com"}},
 	} {
+		leaf.NotAfter = time.Now().Add(time.Hour)
 		p, err := clients.Certified(leaf, &Users{})
 		if err != nil || p.Owner.UID != 0 || p.Kind != Certificate || p.ID != "ci.example.com" || !p.May(api.Exec) || p.May(api.Apply) {
 			t.Errorf("%s: %+v %v", name, p, err)
@@ -24,6 +26,7 @@ func TestACertificateActsForAUser(t *testing.T) {
 	for name, leaf := range map[string]*x509.Certificate{
 		"no name": {}, "another": {DNSNames: []string{"x.ci.example.com"}}, "a user who is gone": {DNSNames: []string{"gone"}},
 	} {
+		leaf.NotAfter = time.Now().Add(time.Hour)
 		_, err := clients.Certified(leaf, &Users{})
 		if err == nil || forkbox.CodeOf(err) != forkbox.Unauthenticated {
 			t.Errorf("%s: %v", name, err)

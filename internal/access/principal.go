@@ -6,6 +6,7 @@ package access
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
@@ -28,6 +29,7 @@ type Principal struct {
 	ID     string // of the token; the name in the certificate
 	Label  string // what the token is called
 	Scopes Scopes
+	Until  *time.Time     // when the right ends; nil: not by itself
 	token  *forkbox.Token // where it is one
 }
 

@@ -29,6 +29,8 @@ type Tokens struct {
 	known map[string]*forkbox.Token
 	used  map[string]bool // those whose last use is not written yet
 	timer *time.Timer
+	// held are the requests that the holders of a token are at, by how to end each.
+	held map[string]map[*context.CancelCauseFunc]*Principal
 }
 
 // What is kept of tokens.
@@ -44,7 +46,7 @@ const (
 
 // OpenTokens reads the tokens of a ledger.
 func OpenTokens(ctx context.Context, ledger forkbox.AccessLedger, users *Users, uid int, log *slog.Logger) (*Tokens, error) {
-	t := &Tokens{ledger: ledger, users: users, uid: uid, log: log, known: map[string]*forkbox.Token{}, used: map[string]bool{}}
+	t := &Tokens{ledger: ledger, users: users, uid: uid, log: log, known: map[string]*forkbox.Token{}, used: map[string]bool{}, held: map[string]map[*context.CancelCauseFunc]*Principal{}}
 	list, err := ledger.Tokens(ctx)
 	if err != nil {
 		return nil, err
@@ -117,7 +119,7 @@ func (t *Tokens) principal(token *forkbox.Token) (*Principal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Principal{Owner: owner, Kind: Token, ID: token.ID, Label: token.Name, Scopes: scopes, token: token}, nil
+	return &Principal{Owner: owner, Kind: Token, ID: token.ID, Label: token.Name, Scopes: scopes, Until: token.Expires, token: token}, nil
 }
 
 // noteUse is called with the lock held.
@@ -305,6 +307,7 @@ func (t *Tokens) Revoke(ctx context.Context, by *Principal, ref string) ([]forkb
 	}
 	for _, one := range ended {
 		*t.known[one.ID] = one
+		t.endHeld(one)
 	}
 	return ended, nil
 }

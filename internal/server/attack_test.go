@@ -114,6 +114,22 @@ func TestASlowBodyEnds(t *testing.T) {
 	}
 }
 
+// Much that came before is no leave to be silent: what was brought quickly does not
+// keep a request for the time that it might have taken.
+func TestABodyThatFallsSilentEnds(t *testing.T) {
+	r := startOutside(t, func(s *Server) { s.BodyTime = 200 * time.Millisecond })
+	conn := r.dial(t)
+	fmt.Fprintf(conn, "POST /v1/boxes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 5000000\r\n\r\n{\"name\":\"%s", r.token(t, "all"), strings.Repeat("a", 4<<20))
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "too slowly") {
+		t.Errorf("%s %s", resp.Status, text)
+	}
+}
+
 // Who comes when as many are connected as may be is hung up on, and those who are
 // there are served.
 func TestNoMoreConnectionsThanMayBe(t *testing.T) {

@@ -27,6 +27,7 @@ type call struct {
 	*access.Principal
 	id   string // of the request
 	conn *connection
+	body *steadyBody // of a request from outside
 
 	entry   forkbox.Call // of the audit trail
 	settled bool         // what became of it is recorded

@@ -38,12 +38,10 @@ func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request, spec engin
 	spec.Follow, spec.OnBegin = true, out.begin
 	spec.Quiet, spec.OnQuiet = s.Heartbeat, out.beat
 	err := s.Engine.Events(ctx, who(r), spec, out.send)
-	switch {
-	case !out.begun:
+	if !out.begun {
 		return err
-	case s.isStopping():
-		err = forkbox.Errorf(forkbox.Unavailable, "follow the events", "the daemon is stopping")
-	case err == nil || out.failed != nil: // the caller went away, or was too slow
+	}
+	if err = s.cutOff(r, "follow the events", err); err == nil || out.failed != nil { // the caller went away, or was too slow
 		return nil
 	}
 	return out.fail(err)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -131,14 +132,10 @@ func (s execRoutes) waitExec(r *http.Request, _ api.None) (forkbox.Exec, error) 
 		return forkbox.Exec{}, err
 	}
 	exec, err := s.Engine.Wait(ctx, who(r), box, id)
-	switch {
-	case err == nil:
-	case s.isStopping():
-		err = forkbox.Errorf(forkbox.Unavailable, "wait for exec "+id, "the daemon is stopping")
-	case r.Context().Err() != nil && kills:
+	if err != nil && r.Context().Err() != nil && kills && !s.isStopping() {
 		s.abandon(r, box, id)
 	}
-	return exec, err
+	return exec, cmp.Or(s.cutOff(r, "wait for exec "+id, err), err)
 }
 
 // abandon ends an exec whose caller has gone, with everything it started.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/internal/access"
 	"github.com/forkbox/forkbox/internal/execstream"
 )
 
@@ -82,6 +84,7 @@ func (s execRoutes) post(w http.ResponseWriter, r *http.Request, form string, re
 	if err != nil {
 		c.close(true) // read must not write to the answer any more
 		<-received
+		err = cmp.Or(access.Ended(r.Context()), err)
 	}
 	return c.out.end(exec, err)
 }

@@ -13,7 +13,9 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/internal/access"
 	"github.com/forkbox/forkbox/internal/execstream"
+	"github.com/forkbox/forkbox/internal/strictjson"
 )
 
 // socketStream is a caller who reads and writes an exec over a WebSocket.
@@ -68,6 +70,7 @@ func (s execRoutes) stream(w http.ResponseWriter, r *http.Request, open func(*so
 		readout: readout{execCaller: newExecCaller(s.Server, r)}, ws: ws,
 		linked: make(chan struct{}), received: make(chan struct{}),
 	}
+	defer context.AfterFunc(r.Context(), c.endRight)()
 	callOf(r).turns = true // what it asks for comes with its first message
 	req, err := c.first()
 	if err != nil {
@@ -113,7 +116,7 @@ func (c *socketStream) first() (req api.StreamRequest, err error) {
 	if kind != websocket.MessageText {
 		return req, badRequest(errors.New("the first message is not text"))
 	}
-	if err := decodeFrom(bytes.NewReader(text), &req); err != nil {
+	if err := badRequest(strictjson.Decode(bytes.NewReader(text), &req)); err != nil {
 		return req, err
 	}
 	return req, checkStream(req)
@@ -279,7 +282,7 @@ func (c *socketStream) listen() {
 			continue
 		}
 		var msg api.StreamMessage
-		if err := decodeFrom(bytes.NewReader(text), &msg); err != nil {
+		if err := badRequest(strictjson.Decode(bytes.NewReader(text), &msg)); err != nil {
 			c.refuse("that was no message", err)
 			return
 		}
@@ -287,6 +290,18 @@ func (c *socketStream) listen() {
 			c.tellMistake(msg.Type, err, func(text string) { c.say(api.StreamMessage{Type: api.MsgNote, Text: text}) })
 		}
 	}
+}
+
+// endRight hangs up on a caller who has lost the right to be here. It may come back with
+// another.
+func (c *socketStream) endRight() {
+	ctx, cancel := context.WithTimeout(c.unhurried(), linkDoubt)
+	defer cancel()
+	if ended := access.Ended(c.req.Context()); ended != nil {
+		text, _ := json.Marshal(api.StreamMessage{Type: api.MsgError, Error: toError(ended)})
+		_ = c.ws.Write(ctx, websocket.MessageText, text)
+	}
+	c.ws.CloseNow()
 }
 
 // refuse tells the caller why it is not listened to any longer, and hangs up.

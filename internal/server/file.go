@@ -187,10 +187,7 @@ func (s fileRoutes) watchFiles(w http.ResponseWriter, r *http.Request, _ api.Non
 		text, raw := textOf(c.Path)
 		return out.add(api.FileChange{Kind: string(c.Kind), Path: text, PathBytes: raw})
 	})
-	if err != nil && s.isStopping() {
-		err = forkbox.Errorf(forkbox.Unavailable, "watch files", "the daemon is stopping")
-	}
-	return out.end(err, func(e *forkbox.Error) any { return api.FileChange{Error: e} })
+	return out.end(s.cutOff(r, "watch files", err), func(e *forkbox.Error) any { return api.FileChange{Error: e} })
 }
 
 // tarOut streams an archive. What fails before its first byte is an answer like

@@ -67,7 +67,8 @@ func (s *Server) admit(h handler, c *call, w *answerWriter, req *http.Request) (
 		if err := s.Outside.Names.Check(req); err != nil {
 			return err
 		}
-		req.Body = s.newSteadyBody(w, req.Body)
+		c.body = s.newSteadyBody(w, req.Body)
+		req.Body = c.body
 		if s.Upload > 0 {
 			req.Body = http.MaxBytesReader(w, req.Body, s.Upload)
 		}
@@ -79,6 +80,14 @@ func (s *Server) admit(h handler, c *call, w *answerWriter, req *http.Request) (
 			return err
 		}
 	}
+	ctx, release := s.Tokens.Hold(req.Context(), c.Principal)
+	defer release()
+	req = req.WithContext(ctx)
+	defer func() {
+		if ended := access.Ended(ctx); ended != nil && err != nil {
+			err = ended // whatever else that made of it
+		}
+	}()
 	if err := s.announce(h, c, w); err != nil {
 		return err
 	}

@@ -3,60 +3,22 @@ package server
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"net"
 	"net/http"
-	"reflect"
-	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
-	"github.com/forkbox/forkbox/internal/spelling"
+	"github.com/forkbox/forkbox/internal/strictjson"
 )
 
-// decode reads the one JSON object of a request, strictly: a field that no
-// handler knows is a mistake that must not pass for a request without it.
-func decode(r *http.Request, into any) error { return decodeFrom(r.Body, into) }
-
-func decodeFrom(r io.Reader, into any) error {
-	body := bufio.NewReader(r)
-	if err := beginsObject(body); err != nil {
-		return badRequest(err)
-	}
-	dec := json.NewDecoder(body)
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return suggest(badRequest(err), into)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return badRequest(errors.New("there is something after the JSON"))
-	}
-	return nil
-}
-
-// beginsObject refuses null above all, which a decoder takes for an object with
-// nothing in it.
-func beginsObject(body *bufio.Reader) error {
-	for {
-		b, err := body.ReadByte()
-		switch {
-		case err != nil:
-			return err
-		case b == '{':
-			return body.UnreadByte()
-		case b != ' ' && b != '\t' && b != '\r' && b != '\n':
-			return errors.New("it is not a JSON object")
-		}
-	}
-}
+// decode reads the one JSON object of a request.
+func decode(r *http.Request, into any) error { return badRequest(strictjson.Decode(r.Body, into)) }
 
 // decodeOptional is decode for requests that may come without a body.
 func decodeOptional(r *http.Request, into any) error {
@@ -72,6 +34,8 @@ func badRequest(err error) error {
 	var large *http.MaxBytesError
 	var known *forkbox.Error // of a value that knows what it may be
 	switch {
+	case err == nil:
+		return nil
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &large):
@@ -221,131 +185,13 @@ func toError(err error) *forkbox.Error {
 	return e
 }
 
-// decodeExactly is decode for requests that delete, or change what holds. Go's
-// decoder takes null for nothing said, the last of two equal names, and names in
-// any case; here each of them is a mistake.
+// decodeExactly is decode for requests that delete, or change what holds.
 func decodeExactly(r *http.Request, into any) error {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
 		return badRequest(err)
 	}
-	return decodeTextExactly(text, into)
-}
-
-func decodeTextExactly(text []byte, into any) error {
-	if err := checkMembers(text, memberNames(into)); err != nil {
-		return suggest(badRequest(err), into)
-	}
-	return decodeFrom(bytes.NewReader(text), into)
-}
-
-// checkMembers reads the members of an object. What is wrong beyond that is the
-// decoder's to find.
-func checkMembers(text []byte, known map[string]bool) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if begin, err := dec.Token(); err != nil || begin != json.Delim('{') {
-		return cmp.Or(err, errors.New("it is not a JSON object"))
-	}
-	seen := map[string]bool{}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return err
-		}
-		key := name.(string) // the decoder sees to it
-		switch {
-		case !known[key]:
-			return fmt.Errorf("unknown field %q", key)
-		case seen[key]:
-			return fmt.Errorf("%q is there twice", key)
-		case string(value) == "null":
-			return fmt.Errorf("%q is null", key)
-		}
-		if err := checkTwice(value); err != nil {
-			return err
-		}
-		seen[key] = true
-	}
-	return nil
-}
-
-// checkTwice looks for equal names in a member that is an object of plain
-// values itself.
-func checkTwice(text json.RawMessage) error {
-	if len(text) == 0 || text[0] != '{' {
-		return nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.Token()
-	seen := map[any]bool{}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		if seen[name] {
-			return fmt.Errorf("%q is there twice", name)
-		}
-		seen[name] = true
-		if err := dec.Decode(new(json.RawMessage)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// memberNames are the JSON names of the fields of the struct that into points
-// to.
-func memberNames(into any) map[string]bool {
-	names := map[string]bool{}
-	for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
-			names[name] = true
-		}
-	}
-	return names
-}
-
-// suggest names the field that an unknown one was probably meant to be.
-func suggest(err error, into any) error {
-	var e *forkbox.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	if _, after, ok := strings.Cut(e.Why, `unknown field "`); ok {
-		name, _, _ := strings.Cut(after, `"`)
-		known := map[string]bool{}
-		addNames(reflect.TypeOf(into), known, map[reflect.Type]bool{})
-		if meant := spelling.Nearest(name, slices.Sorted(maps.Keys(known))); meant != "" {
-			return e.Hint("did you mean %q?", meant)
-		}
-	}
-	return err
-}
-
-// addNames collects the JSON names in a type and in what it is made of: a
-// decoder does not say in which object the unknown one was.
-func addNames(t reflect.Type, names map[string]bool, seen map[reflect.Type]bool) {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		addNames(t.Elem(), names, seen)
-	case reflect.Struct:
-		if seen[t] {
-			return
-		}
-		seen[t] = true
-		for i := range t.NumField() {
-			f := t.Field(i)
-			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
-				names[name] = true
-			}
-			addNames(f.Type, names, seen)
-		}
-	}
+	return badRequest(strictjson.DecodeExactly(text, into))
 }
 
 // hintRoom adds to an error of a full disk what gives room. Of files alone: the

@@ -24,8 +24,5 @@ func (s execRoutes) streamLogs(w http.ResponseWriter, r *http.Request, _ api.Non
 	err := s.Engine.Logs(ctx, who(r), r.PathValue("box"), r.PathValue("exec"), out.follow, func(record forkbox.LogRecord) error {
 		return out.add(api.LogLine{LogRecord: &record})
 	})
-	if err != nil && s.isStopping() {
-		err = forkbox.Errorf(forkbox.Unavailable, "follow the output", "the daemon is stopping")
-	}
-	return out.end(err, func(e *forkbox.Error) any { return api.LogLine{Error: e} })
+	return out.end(s.cutOff(r, "follow the output", err), func(e *forkbox.Error) any { return api.LogLine{Error: e} })
 }

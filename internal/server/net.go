@@ -74,10 +74,7 @@ func (s netRoutes) streamConns(w http.ResponseWriter, r *http.Request, _ api.Non
 	err := s.Engine.ConnLog(ctx, who(r), ref, numberOf(r, "after"), limit, follow, func(conn forkbox.Conn) error {
 		return out.add(api.ConnLine{Conn: &conn})
 	})
-	if err != nil && s.isStopping() {
-		err = forkbox.Errorf(forkbox.Unavailable, "follow the connections", "the daemon is stopping")
-	}
-	return out.end(err, func(e *forkbox.Error) any { return api.ConnLine{Error: e} })
+	return out.end(s.cutOff(r, "follow the connections", err), func(e *forkbox.Error) any { return api.ConnLine{Error: e} })
 }
 
 // mostConns is how many connections one request gets.

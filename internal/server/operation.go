@@ -15,6 +15,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/internal/access"
 	"github.com/forkbox/forkbox/internal/engine"
 	"github.com/forkbox/forkbox/internal/operations"
 	"github.com/forkbox/forkbox/internal/replay"
@@ -45,8 +46,12 @@ func (s *Server) serveWork(h handler, w *answerWriter, r *http.Request) error {
 	return sayCancelled(ctx, err)
 }
 
-// sayCancelled is err, or that the operation was cancelled where it comes of that.
+// sayCancelled is err, or that the operation was cancelled, or its caller's right ended,
+// where it comes of that.
 func sayCancelled(ctx context.Context, err error) error {
+	if ended := access.Ended(ctx); ended != nil && err != nil {
+		return ended
+	}
 	if err == nil || !errors.Is(context.Cause(ctx), operations.ErrCancelled) {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/forkbox/forkbox"
@@ -68,27 +69,31 @@ type steadyBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 	time    time.Duration
-	began   time.Time // to be read
-	read    int64
+
+	mu    sync.Mutex // one who takes it may still read while another drains it
+	began time.Time  // to be read
+	last  time.Time  // where set, when it has to be over
+	read  int64
 }
 
 // newSteadyBody sets the deadline at once: what a handler does not read, net/http
 // reads before it answers, and would wait for it for ever.
-func (s *Server) newSteadyBody(w http.ResponseWriter, body io.ReadCloser) io.ReadCloser {
-	if body == nil || body == http.NoBody {
-		return body
+func (s *Server) newSteadyBody(w http.ResponseWriter, body io.ReadCloser) *steadyBody {
+	if body == nil {
+		body = http.NoBody
 	}
 	b := &steadyBody{ReadCloser: body, control: http.NewResponseController(w), time: s.BodyTime}
-	_ = b.control.SetReadDeadline(time.Now().Add(b.time))
+	if body != http.NoBody {
+		_ = b.control.SetReadDeadline(time.Now().Add(b.time))
+	}
 	return b
 }
 
 func (b *steadyBody) Read(p []byte) (int, error) {
-	if b.began.IsZero() {
-		b.began = time.Now() // not before: a request may wait until it is read
-	}
-	_ = b.control.SetReadDeadline(b.began.Add(b.time + time.Duration(b.read/bodyRate)*time.Second))
+	_ = b.control.SetReadDeadline(b.deadline())
 	n, err := b.ReadCloser.Read(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.read += int64(n)
 	switch {
 	case err == io.EOF:
@@ -97,7 +102,32 @@ func (b *steadyBody) Read(p []byte) (int, error) {
 		_ = b.control.SetReadDeadline(time.Time{})
 	case os.IsTimeout(err):
 		err = forkbox.Errorf(forkbox.Invalid, "read the request", "its body comes too slowly: %d bytes so far", b.read).
-			Hint("a body has a minute, and a second more for each KiB")
+			Hint("a body has a minute, and a second more for each KiB; and never more than a minute in which nothing comes")
 	}
 	return n, err
+}
+
+// deadline is that of the next bytes. That many came before is no leave to be silent now.
+func (b *steadyBody) deadline() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	if b.began.IsZero() {
+		b.began = now // not before: a request may wait until it is read
+	}
+	ends := b.began.Add(b.time + time.Duration(b.read/bodyRate)*time.Second)
+	for _, other := range []time.Time{now.Add(b.time), b.last} {
+		if !other.IsZero() && other.Before(ends) {
+			ends = other
+		}
+	}
+	return ends
+}
+
+// endBy has whoever reads it be done by then, also who does so now.
+func (b *steadyBody) endBy(at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last = at
+	_ = b.control.SetReadDeadline(at)
 }

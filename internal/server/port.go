@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/forkbox/forkbox"
@@ -60,10 +61,7 @@ func (s netRoutes) waitPort(r *http.Request, req api.WaitPortRequest) (none api.
 	ctx, cancel := s.lasting(r)
 	defer cancel()
 	err = s.Engine.WaitPort(ctx, who(r), r.PathValue("box"), req.Port, req.Timeout)
-	if err != nil && s.isStopping() {
-		err = forkbox.Errorf(forkbox.Unavailable, op, "the daemon is stopping")
-	}
-	return none, err
+	return none, cmp.Or(s.cutOff(r, op, err), err)
 }
 
 func checkPort(op, name string, port int) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/internal/access"
 )
 
 // Races runs races. ref is an id, a name or the beginning of one, each only of
@@ -173,7 +174,10 @@ func (s raceRoutes) streamRaceLog(w http.ResponseWriter, r *http.Request, _ api.
 // cutOff says why a stream ended before its end: who follows asks the next
 // daemon where this one stops. Who has gone is no failure.
 func (s *Server) cutOff(r *http.Request, op string, err error) error {
+	ended := access.Ended(r.Context())
 	switch {
+	case ended != nil:
+		return ended
 	case err == nil || r.Context().Err() != nil:
 		return nil
 	case s.isStopping():

@@ -9,6 +9,7 @@ import (
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/api"
+	"github.com/forkbox/forkbox/internal/strictjson"
 )
 
 // Vault keeps secrets, each user's apart from all others'. It says what names,
@@ -84,7 +85,7 @@ func secretRequest(r *http.Request) (req api.SecretRequest, err error) {
 	switch {
 	case err != nil:
 		return req, badRequest(err)
-	case !utf8.Valid(text) || decodeTextExactly(text, &req) != nil:
+	case !utf8.Valid(text) || strictjson.DecodeExactly(text, &req) != nil:
 		return api.SecretRequest{}, forkbox.Errorf(forkbox.Invalid, op, "the request is not understood").
 			Hint(`it is {"value": "…", "hosts": ["api.example.com"]}, in UTF-8, and nothing else`)
 	case strings.ContainsRune(req.Value, utf8.RuneError):

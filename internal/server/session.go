@@ -49,6 +49,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, t turn) error {
 		return err
 	}
 	defer conn.Close()
+	defer context.AfterFunc(r.Context(), func() { conn.Close() })() // the right to it has ended
 	c := &session{execCaller: newExecCaller(s, r), conn: wire.New(conn), turns: make(chan turn, 1)}
 	if err := c.first(&t); err != nil {
 		c.conn.Send(api.Message{Type: api.MsgError, Error: toError(err)})

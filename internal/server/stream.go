@@ -35,7 +35,11 @@ func receive(w http.ResponseWriter, r *http.Request, take func(body io.Reader) (
 		w.Header().Set("Connection", "close")
 		w.(*answerWriter).fail(err)
 		_ = control.Flush()
-		_ = control.SetReadDeadline(time.Now().Add(drainTime))
+		if ends, slow := time.Now().Add(drainTime), callOf(r).body; slow != nil {
+			slow.endBy(ends)
+		} else {
+			_ = control.SetReadDeadline(ends)
+		}
 		_, _ = io.Copy(io.Discard, body)
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/strictjson"
 )
 
 // longestTicket bounds the word by which a client finds its place again.
@@ -53,7 +54,7 @@ func checkChange(wish forkbox.Wish) error {
 // the engine's to understand.
 func netWishOf(q url.Values) (wish forkbox.NetWish, err error) {
 	if q.Has("net_wish") {
-		err = decodeTextExactly([]byte(q.Get("net_wish")), &wish)
+		err = badRequest(strictjson.DecodeExactly([]byte(q.Get("net_wish")), &wish))
 	}
 	return wish, err
 }
@@ -63,7 +64,7 @@ func wishOf(q url.Values) (wish forkbox.Wish, err error) {
 	if !q.Has("wish") {
 		return wish, nil
 	}
-	if err := decodeTextExactly([]byte(q.Get("wish")), &wish); err != nil {
+	if err := badRequest(strictjson.DecodeExactly([]byte(q.Get("wish")), &wish)); err != nil {
 		return wish, err
 	}
 	return wish, checkWish(wish)
