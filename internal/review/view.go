@@ -222,34 +222,34 @@ func (v *View) neverSeen(ctx context.Context, e *Entry) bool {
 	if e.Kind != forkbox.Deleted || !unshown(e.Sides) || v.Marks.Len() == 0 || v.Marks.landed(e.Path) {
 		return false
 	}
-	return v.ofReality(e.Path) || v.madeSince(ctx, e)
+	return v.ofReality(e.Path) || !v.Unresolved(e.Path) && madeSince(ctx, v.Ancestors, e)
 }
 
 // madeSince says whether what reality has was made after the box's own directory
 // was, in which it is missing: the box deleted another directory, that had none of
 // it. Not so where it is known that there was something of that name, which
 // reality may have saved anew.
-func (v *View) madeSince(ctx context.Context, e *Entry) bool {
+func madeSince(ctx context.Context, then Ancestors, e *Entry) bool {
 	d, ok := e.Sides.(dated)
-	if !ok || v.Unresolved(e.Path) {
+	if !ok {
 		return false
 	}
 	if made := d.UnshownSince(); made == 0 || d.BornOld() <= made {
 		return false
 	}
-	if dirs, ok := v.Ancestors.(interface {
+	if dirs, ok := then.(interface {
 		Directory(path string) (number uint64, known bool)
 	}); ok {
 		if _, known := dirs.Directory(e.Path); known {
 			return false
 		}
 	}
-	known, ok := v.Ancestors.(had)
+	known, ok := then.(had)
 	if !ok {
 		return false
 	}
-	had, err := known.Had(ctx, e.Path)
-	return err == nil && !had
+	there, err := known.Had(ctx, e.Path)
+	return err == nil && !there
 }
 
 // unshown says whether the box was not shown what reality has: it lies in a

@@ -4,12 +4,10 @@ package native
 
 import (
 	"context"
-	"io/fs"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/forkbox/forkbox"
+	"github.com/forkbox/forkbox/internal/storage/layers"
 )
 
 // checkShown refuses to start a box whose owner would not find in it what was
@@ -57,37 +55,17 @@ func (st *stacks) notShown(pl *plan, dir string) (mounts []string, err error) {
 		return nil, err
 	}
 	for _, u := range uppers {
-		if !shown[u.Mount] && hasWork(u.Mount, u.Dir, dir) {
+		if !shown[u.Mount] && u.Has(dir) {
 			mounts = append(mounts, u.Mount)
 		}
 	}
 	for mount, dirs := range pl.layers {
-		if !shown[mount] && slices.ContainsFunc(dirs, func(in string) bool { return hasWork(mount, in, dir) }) {
+		if !shown[mount] && slices.ContainsFunc(dirs, func(in string) bool { return layers.Upper{Mount: mount, Dir: in}.Has(dir) }) {
 			mounts = append(mounts, mount)
 		}
 	}
 	slices.Sort(mounts)
 	return slices.Compact(mounts), nil
-}
-
-// hasWork says whether what a box changed below a mount point has anything of a
-// directory: more than directories, which are copied on the way to a file.
-func hasWork(mount, dir, of string) bool {
-	switch {
-	case forkbox.Within(of, mount):
-		dir = filepath.Join(dir, strings.TrimPrefix(of, mount))
-	case !forkbox.Within(mount, of):
-		return false
-	}
-	found := false
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			found = true
-			return fs.SkipAll
-		}
-		return nil
-	})
-	return found
 }
 
 func notShownIn(box forkbox.Box, mount string) error {

@@ -19,6 +19,27 @@ type Upper struct {
 	Dir   string // the upper directory
 }
 
+// Has says whether a box changed anything in a directory of the machine there:
+// more than directories, which are copied on the way to a file.
+func (u Upper) Has(dir string) bool {
+	in := u.Dir
+	switch {
+	case forkbox.Within(dir, u.Mount):
+		in = filepath.Join(in, strings.TrimPrefix(dir, u.Mount))
+	case !forkbox.Within(u.Mount, dir):
+		return false
+	}
+	found := false
+	_ = filepath.WalkDir(in, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
 // unfinished is what an upper directory is until it was given the mode of what
 // it covers. One that a kill left so, with nothing in it, is made again.
 const unfinished = fs.ModeSticky | 0o700
