@@ -338,8 +338,10 @@ func TestLetIn(t *testing.T) {
 	w := newNetWorld(t)
 	var port, shut int
 	w.onHost(t, func() { port, shut = w.echoOn("127.0.0.1:0"), w.echoOn("127.0.0.1:0") })
-	_, said, err := w.cli("new", "--name", "guest", "--net-preset", "locked", "--let-in", fmt.Sprint(port))
-	w.ok(err)
+	_, said, code := w.cli("new", "--name", "guest", "--net-preset", "locked", "--let-in", fmt.Sprint(port))
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
 	if !strings.Contains(said, fmt.Sprintf("warning: port %d in the box is this machine's own service", port)) {
 		t.Errorf("it says %q", said)
 	}
