@@ -178,8 +178,10 @@ type HunkSelection struct {
 
 // BoxStatus says how far reality has moved on from a box's base.
 type BoxStatus struct {
-	Box     Box       `json:"box"`
-	Fence   time.Time `json:"fence"`
+	Box Box `json:"box"`
+	// Fence is since when reality is compared; none for a box that was imported, whose
+	// changes were made elsewhere.
+	Fence   time.Time `json:"fence,omitzero"`
 	Root    string    `json:"root"`    // of the workspace
 	Changes Count     `json:"changes"` // of the box, all scopes
 	Drift   []Drift   `json:"drift"`   // sorted by path

@@ -51,6 +51,8 @@ func (s *Server) keyOf(route *api.Route, r *http.Request) (key replay.Key, err e
 	switch {
 	case err != nil:
 		return key, err
+	case !route.Keyed && route.Answer == api.JSONAnswer:
+		return key, forkbox.Errorf(forkbox.Invalid, op, "%s takes no %s", route.Name, api.KeyHeader).Hint("it can be repeated as it is")
 	case !route.Keyed || route.Lines != nil && (form != "" || upgrades(r)):
 		return key, forkbox.Errorf(forkbox.Invalid, op, "%s takes no %s here", route.Name, api.KeyHeader).
 			Hint("an answer that is a stream cannot be given again: start the command without stream, and read its log")

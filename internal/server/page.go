@@ -21,43 +21,53 @@ func page[T any](r *http.Request, list []T, key func(T) (time.Time, string)) (pa
 	if limit == 0 || limit >= len(list) {
 		return notNil(list), "", nil
 	}
-	return list[:limit], makeCursor(key(list[limit-1])), nil
+	t, id := key(list[limit-1])
+	return list[:limit], makeCursor(t, id, newestFirst(list, key)), nil
 }
 
 // skip leaves out what comes up to the cursor.
 func skip[T any](list []T, cursor string, key func(T) (time.Time, string)) ([]T, error) {
-	at, id, err := readCursor(cursor)
+	at, id, down, err := readCursor(cursor)
 	if err != nil {
 		return nil, badRequest(err)
 	}
-	newestFirst := len(list) > 1 && first(key(list[0])).After(first(key(list[len(list)-1])))
 	for i, item := range list {
 		t, own := key(item)
 		if own == id {
 			return list[i+1:], nil
 		}
-		if newestFirst && t.Before(at) || !newestFirst && t.After(at) {
+		if down && t.Before(at) || !down && t.After(at) {
 			return list[i:], nil
 		}
 	}
 	return nil, nil
 }
 
-func first(t time.Time, _ string) time.Time { return t }
-
-func makeCursor(t time.Time, id string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(t.UTC().Format(time.RFC3339Nano) + " " + id))
+// newestFirst says which way a list goes. A cursor keeps that: of what is left of the
+// list later it cannot be told.
+func newestFirst[T any](list []T, key func(T) (time.Time, string)) bool {
+	first, _ := key(list[0])
+	last, _ := key(list[len(list)-1])
+	return first.After(last)
 }
 
-func readCursor(cursor string) (time.Time, string, error) {
+func makeCursor(t time.Time, id string, down bool) string {
+	way := "+"
+	if down {
+		way = "-"
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(way + t.UTC().Format(time.RFC3339Nano) + " " + id))
+}
+
+func readCursor(cursor string) (at time.Time, id string, down bool, err error) {
+	broken := fmt.Errorf("cursor=%q is not the next of an answer", cursor)
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	at, id, ok := strings.Cut(string(text), " ")
-	if err != nil || !ok {
-		return time.Time{}, "", fmt.Errorf("cursor=%q is not the next of an answer", cursor)
+	when, id, ok := strings.Cut(string(text), " ")
+	if err != nil || !ok || when[:min(1, len(when))] != "+" && when[:min(1, len(when))] != "-" {
+		return at, "", false, broken
 	}
-	t, err := time.Parse(time.RFC3339Nano, at)
-	if err != nil {
-		return time.Time{}, "", fmt.Errorf("cursor=%q is not the next of an answer", cursor)
+	if at, err = time.Parse(time.RFC3339Nano, when[1:]); err != nil {
+		return at, "", false, broken
 	}
-	return t, id, nil
+	return at, id, when[0] == '-', nil
 }

@@ -108,6 +108,10 @@ func keepContext(a *app.App, c hosts.Context, use bool) error {
 	if a.JSON {
 		return a.PrintJSON(shown(all, c))
 	}
+	if use {
+		a.Say("context %s is %s, and what verbs use from now on", c.Name, c.URL)
+		return nil
+	}
 	a.Say("context %s is %s; use it: forkbox --host %s ls, or forkbox context use %s", c.Name, c.URL, c.Name, c.Name)
 	return nil
 }

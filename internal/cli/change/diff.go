@@ -179,7 +179,11 @@ func restLines(spec forkbox.DiffSpec, s forkbox.Summary) []string {
 	if len(parts) == 0 {
 		return nothingAtAll(listed)
 	}
-	line := strings.Join(append(parts, "--all shows them"), "   ")
+	shows := "--all shows them"
+	if s.System.Total+s.Noise.Total == 1 {
+		shows = "--all shows it"
+	}
+	line := strings.Join(append(parts, shows), "   ")
 	if listed == 0 {
 		return []string{"nothing changed in the workspace", line}
 	}

@@ -23,6 +23,7 @@ func TestWhatIsNotListedIsCounted(t *testing.T) {
 	}{
 		{forkbox.DiffSpec{}, s, 3, "system: 132 changes (dpkg: installed jq)   noise: 1 change   --all shows them"},
 		{forkbox.DiffSpec{}, s, 0, "nothing changed in the workspace\nsystem: 132 changes (dpkg: installed jq)   noise: 1 change   --all shows them"},
+		{forkbox.DiffSpec{}, forkbox.Summary{Noise: forkbox.Count{Total: 1}}, 2, "noise: 1 change   --all shows it"},
 		{forkbox.DiffSpec{}, forkbox.Summary{}, 0, "nothing changed"},
 		{forkbox.DiffSpec{}, forkbox.Summary{Workspace: forkbox.Count{Total: 1}}, 1, ""},
 		{all, s, 136, ""},

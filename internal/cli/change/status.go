@@ -97,7 +97,7 @@ func beginning(s forkbox.BoxStatus) [2]string {
 	switch {
 	case !s.Box.Base.IsReality():
 		return [2]string{"made of", terminal.Printable(strings.TrimSuffix(s.Box.Base.Kind+":"+s.Box.Base.Name, ":")) + ", " + at(s.Box.Created)}
-	case s.Fence.Equal(forkbox.NeverFenced):
+	case s.Fence.IsZero():
 		return [2]string{"imported", at(s.Box.Created)}
 	}
 	return [2]string{"forked", at(s.Fence)}
@@ -114,9 +114,9 @@ func driftText(s forkbox.BoxStatus) string {
 	switch {
 	case !s.Box.Base.IsReality():
 		return "is not what this box was made of"
-	case s.Fence.Equal(forkbox.NeverFenced) && s.Behind == 0:
+	case s.Fence.IsZero() && s.Behind == 0:
 		return "has what the changes were made on"
-	case s.Fence.Equal(forkbox.NeverFenced):
+	case s.Fence.IsZero():
 		return "is not known to have what the changes were made on at " + terminal.Plural(s.Behind, "path")
 	case s.Behind == 0:
 		return "has not changed since"

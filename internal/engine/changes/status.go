@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/forkbox/forkbox"
 	"github.com/forkbox/forkbox/internal/engine/bases"
@@ -41,6 +42,7 @@ func (m *Manager) Status(ctx context.Context, who forkbox.Owner, ref string) (fo
 	case !box.Base.IsReality():
 		err = s.own(ctx)
 	case box.Base.Fence.Equal(forkbox.NeverFenced):
+		s.Fence = time.Time{}
 		// Its changes were made elsewhere: reality is compared with what they were
 		// made on, where the archive says that, and all else in it is no news.
 		err = s.both(ctx, m.newPinner(view))
