@@ -1,4 +1,4 @@
-# make demo    build, break a copy of this machine on purpose, race three fixes of a bug
+# make demo    build, break a copy of this machine on purpose, race three fixes of a bug, fork a database
 # make test    the whole suite, as root and as an unprivileged user
 # make help    the rest
 
@@ -18,7 +18,8 @@ help: ## list the targets
 build: ## bin/forkbox, one static binary
 	go build $(GOFLAGS_BUILD) -o bin/forkbox ./cmd/forkbox
 
-demo: build ## break a copy of this machine; then race three fixes, land the right one, undo it
+demo: build ## break a copy of this machine; race three fixes, land the right one, undo it; fork a database
+	@scripts/deps demo || echo "the demo leaves out what it lacks" >&2
 	@scripts/demo bin/forkbox
 
 recording: build ## docs/demo.svg, from commands that are run for it
