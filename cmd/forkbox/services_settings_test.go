@@ -191,7 +191,7 @@ services:
 	if got := w.names("one"); got != "worker web db" {
 		t.Errorf("it has %q", got)
 	}
-	if got := w.must("services", "logs", "one", "web"); got != "web has machine\n" {
+	if got := w.must("services", "logs", "one", "web"); got != "web has machine" {
 		t.Errorf("web said %q", got)
 	}
 	if text, err := os.ReadFile(filepath.Join(kept, "n")); err != nil || string(text) != "machine\n" {

@@ -196,7 +196,7 @@ func TestServicesTogetherAreOfOneMoment(t *testing.T) {
 	if again[0].Still != anew[0].Still || again[1].Still != anew[1].Still || alone[0].Still != anew[0].Still {
 		t.Errorf("they are not used again:\n%+v\n%+v\n%+v", anew, again, alone)
 	}
-	if got := w.must("exec", "alone", "--", "cat", w.shared); got != "both have it\n" {
+	if got := w.must("exec", "alone", "--", "cat", w.shared); got != "both have it" {
 		t.Errorf("what both have open is %q in a box with one of them", got)
 	}
 }
