@@ -103,6 +103,13 @@ func TestGroupsAreMadeAhead(t *testing.T) {
 		t.Errorf("%+v", end)
 	}
 	providertest.Eventually(t, "the next is ready", func() bool { return ready() == "7" })
+	// The commands to come begin to count anew: a group that the daemon, which lives
+	// in truth, still has to remove must not be theirs.
+	providertest.Eventually(t, "the groups of what ended are gone", func() bool {
+		i.enclosure.mu.Lock()
+		defer i.enclosure.mu.Unlock()
+		return len(i.enclosure.subs) == 0
+	})
 	i.conn.Close() // as if the daemon had died
 	again := l.Attach(r.Box)
 	for range 8 {
