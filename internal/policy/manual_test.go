@@ -78,7 +78,7 @@ func TestManualFlags(t *testing.T) {
 	for _, flag := range regexp.MustCompile("--([a-z-]+) ([0-9][^\\s`]*)").FindAllStringSubmatch(page, -1) {
 		r := forkbox.Resource(flag[1])
 		if !r.Known() {
-			r = map[string]forkbox.Resource{"size": forkbox.Disk, "wait": forkbox.Timeout, "host-port": forkbox.Inodes, "port": forkbox.Inodes}[flag[1]]
+			r = map[string]forkbox.Resource{"size": forkbox.Disk, "wait": forkbox.Timeout, "host-port": forkbox.Inodes, "let-in": forkbox.Inodes, "port": forkbox.Inodes}[flag[1]]
 		}
 		if _, err := forkbox.ParseLimit(r, flag[2]); err != nil && flag[0] != "--wait 0" {
 			t.Errorf("%s: %v", flag[0], err)
